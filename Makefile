@@ -1,0 +1,54 @@
+# Two commands for users: `make run` and `make test`. The rest serves them.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.stamp
+
+.PHONY: run test setup setup-dev check format bench constraints clean
+.DEFAULT_GOAL := run
+
+run: setup ## recover a small sample store, as far as the product exists
+	@$(BIN)/unchunk stitch examples/chunks.jsonl --output output
+	@echo "Now try your own: $(BIN)/unchunk stitch CHUNKS.jsonl --output FOLDER"
+
+test: setup-dev check ## everything: checks, then all tests with branch coverage
+	$(BIN)/pytest --cov --cov-report=term
+
+setup: $(STAMP) ## .venv with the package in it
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "unchunk needs Python 3.11 or newer; run: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Installing unchunk into .venv ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+setup-dev: $(STAMP).dev
+
+$(STAMP).dev: $(STAMP)
+	@echo "Installing what the tests need into .venv ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+check: setup-dev ## format, lint, strict types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest tests/test_imports.py
+
+format: setup-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup-dev ## the tables of docs/recovery.md and the speed ratios; takes a while
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
+	$(BIN)/python -m bench.chunk
+	$(BIN)/python -m bench.stitch
+
+constraints: setup-dev ## pin everything anew
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url \
+	  --no-annotate --no-header --upgrade pyproject.toml -o constraints.txt
+
+clean:
+	rm -rf .venv output .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,115 @@
+"""OpenAI's byte-pair encodings, out of an installed package: nothing is ever fetched.
+
+The vocabulary is checked against the checksum that OpenAI published before it is used.
+Knows nothing of chunks.
+"""
+
+import base64
+import gzip
+import hashlib
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module, resources
+from itertools import accumulate, islice
+
+from unchunk.domain import EncodingName
+from unchunk.errors import IntegrityError, InvalidTextError
+
+PUBLISHED_SHA256: dict[EncodingName, str] = {
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+}
+
+# Between an ASCII letter or digit and a blank no encoding ever has a token that spans both,
+# so what stands left of it does not change how what stands right of it is encoded.
+SAFE_CUT = re.compile(r"[A-Za-z0-9](?=[ \n\t])")
+_BLOCK = 1 << 20
+
+
+class Encoding:
+    """One encoding; get it from `get_encoding`, which keeps it. Linear in its input."""
+
+    def __init__(self, name: EncodingName) -> None:
+        self.name = name
+        self._vocabulary = _read_vocabulary(name)
+        # The package's public class refuses a million characters; its core does not.
+        self._core = import_module("bpe_openai._bindings").tokenizer_for_encoding(name)
+        self._starts = bytes(
+            sum(byte & 0xC0 != 0x80 for byte in token) for token in self._vocabulary
+        )
+
+    def encode(self, text: str) -> "array[int]":
+        """The token ids of `text`; special tokens are ordinary text here."""
+        ids = array("I")
+        for block in safe_blocks(text):
+            ids.extend(self._encode(block))
+        return ids
+
+    def count(self, text: str) -> int:
+        return sum(len(self._encode(block)) for block in safe_blocks(text))
+
+    def decode_bytes(self, ids: Sequence[int]) -> bytes:
+        try:
+            return b"".join(map(self._vocabulary.__getitem__, ids))
+        except IndexError:
+            raise InvalidTextError(
+                f"{max(ids)} is no token of {self.name}, which has {len(self._vocabulary)}"
+            ) from None
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of `ids`, with U+FFFD where they begin or end inside a character."""
+        return self.decode_bytes(ids).decode("utf-8", "replace")
+
+    def bounds(self, text: str, start: int = 0) -> "array[int]":
+        """Where tokens begin, as offsets from `start` on, and the end of the text last.
+
+        A token that begins inside a character is given the offset behind that character.
+        """
+        bounds = array("Q", [start])
+        starts = self._starts.__getitem__
+        for block in safe_blocks(text):
+            lengths = map(starts, self._encode(block))
+            bounds.extend(islice(accumulate(lengths, initial=bounds[-1]), 1, None))
+        return bounds
+
+    def _encode(self, text: str) -> list[int]:
+        try:
+            ids: list[int] = self._core.encode(text)
+        except UnicodeEncodeError as error:
+            raise InvalidTextError(
+                f"the text has a lone surrogate ({text[error.start]!r}) and cannot be encoded:"
+                " replace it, or count in words or characters"
+            ) from None
+        return ids
+
+
+@lru_cache(maxsize=None)
+def get_encoding(name: EncodingName = "cl100k_base") -> Encoding:
+    return Encoding(name)
+
+
+def safe_blocks(text: str, size: int = _BLOCK) -> Iterator[str]:
+    """`text` in parts that encode one by one as they do together, so that memory stays small."""
+    start = 0
+    while len(text) - start > size:
+        cut = SAFE_CUT.search(text, start + size - 1)
+        if cut is None:
+            break
+        yield text[start : cut.end()]
+        start = cut.end()
+    yield text[start:] if start else text
+
+
+def _read_vocabulary(name: EncodingName) -> list[bytes]:
+    packed = resources.files("bpe_openai.data").joinpath(f"{name}.tiktoken.gz").read_bytes()
+    published = gzip.decompress(packed)
+    if hashlib.sha256(published).hexdigest() != PUBLISHED_SHA256[name]:
+        raise IntegrityError(
+            f"the vocabulary of {name} in the package bpe-openai is not the published one:"
+            " reinstall it with: pip install --force-reinstall bpe-openai"
+        )
+    lines = published.split()
+    ranked = dict(zip(map(int, lines[1::2]), map(base64.b64decode, lines[0::2]), strict=True))
+    return [ranked.get(rank, b"") for rank in range(max(ranked) + 1)]
