@@ -22,10 +22,11 @@ PUBLISHED_SHA256: dict[EncodingName, str] = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
 
-# Between an ASCII letter or digit and a blank no encoding ever has a token that spans both,
-# so what stands left of it does not change how what stands right of it is encoded.
+# Neither encoding has a token that spans an ASCII letter or digit and the blank behind it,
+# so what stands left of such a place does not change how what stands right of it is encoded.
 SAFE_CUT = re.compile(r"[A-Za-z0-9](?=[ \n\t])")
 _BLOCK = 1 << 20
+_CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 class Encoding:
@@ -33,12 +34,11 @@ class Encoding:
 
     def __init__(self, name: EncodingName) -> None:
         self.name = name
-        self._vocabulary = _read_vocabulary(name)
+        self.vocabulary = _read_vocabulary(name)
         # The package's public class refuses a million characters; its core does not.
         self._core = import_module("bpe_openai._bindings").tokenizer_for_encoding(name)
-        self._starts = bytes(
-            sum(byte & 0xC0 != 0x80 for byte in token) for token in self._vocabulary
-        )
+        self._starts = bytes(len(token.translate(None, _CONTINUATION)) for token in self.vocabulary)
+        self._inside = bytes(token[:1] in _CONTINUATION for token in self.vocabulary)
 
     def encode(self, text: str) -> "array[int]":
         """The token ids of `text`; special tokens are ordinary text here."""
@@ -52,27 +52,68 @@ class Encoding:
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         try:
-            return b"".join(map(self._vocabulary.__getitem__, ids))
+            return b"".join(map(self.vocabulary.__getitem__, ids))
         except IndexError:
             raise InvalidTextError(
-                f"{max(ids)} is no token of {self.name}, which has {len(self._vocabulary)}"
+                f"{max(ids)} is no token of {self.name}, which has {len(self.vocabulary)}"
             ) from None
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`, with U+FFFD where they begin or end inside a character."""
         return self.decode_bytes(ids).decode("utf-8", "replace")
 
-    def bounds(self, text: str, start: int = 0) -> "array[int]":
-        """Where tokens begin, as offsets from `start` on, and the end of the text last.
+    def bounds(self, text: str) -> "array[int]":
+        """Where each token begins, as an offset in `text`, and the end of the text last.
 
         A token that begins inside a character is given the offset behind that character.
         """
-        bounds = array("Q", [start])
-        starts = self._starts.__getitem__
+        bounds = array("Q", [0])
         for block in safe_blocks(text):
-            lengths = map(starts, self._encode(block))
-            bounds.extend(islice(accumulate(lengths, initial=bounds[-1]), 1, None))
+            self._extend(bounds, self._encode(block))
         return bounds
+
+    def tokens(self, text: str) -> tuple["array[int]", "array[int]"]:
+        """The token ids of `text` and their `bounds`."""
+        ids = self.encode(text)
+        bounds = array("Q", [0])
+        self._extend(bounds, ids)
+        return ids, bounds
+
+    def depth(self, ids: Sequence[int], at: int) -> int:
+        """How many bytes of a cut character the tokens from `at` on begin with."""
+        rest = self.decode_bytes(ids[at : at + 3])
+        return len(rest) - len(rest.lstrip(_CONTINUATION))
+
+    def windows(self, text: str, size: int, overlap: int) -> Iterator[str]:
+        """`text` cut as OpenAI cuts it: `size` tokens, each window `size - overlap` further.
+
+        A character that is cut is U+FFFD on both sides, as decoding gives it. Windows go on
+        while tokens are left to begin with, so the last ones may lie inside the one before.
+        """
+        ids, bounds, begin = array("I"), array("Q", [0]), 0
+        for block in safe_blocks(text):
+            more = self._encode(block)
+            ids.extend(more)
+            self._extend(bounds, more)
+            while begin + size < len(ids):
+                yield self._window(text, ids, bounds, begin, begin + size)
+                begin += size - overlap
+            del ids[:begin], bounds[:begin]
+            begin = 0
+        while begin < len(ids):
+            yield self._window(text, ids, bounds, begin, min(begin + size, len(ids)))
+            begin += size - overlap
+
+    def _window(
+        self, text: str, ids: "array[int]", bounds: "array[int]", begin: int, end: int
+    ) -> str:
+        if self._inside[ids[begin]] or (end < len(ids) and self._inside[ids[end]]):
+            return self.decode(ids[begin:end])
+        return text[bounds[begin] : bounds[end]]
+
+    def _extend(self, bounds: "array[int]", ids: Sequence[int]) -> None:
+        lengths = map(self._starts.__getitem__, ids)
+        bounds.extend(islice(accumulate(lengths, initial=bounds[-1]), 1, None))
 
     def _encode(self, text: str) -> list[int]:
         try:

@@ -1,0 +1,1 @@
+"""Speed and quality, measured beside the peers; each module prints a table and writes JSON."""

@@ -1,0 +1,161 @@
+"""Chunks that end where something in the text ends.
+
+From the second half of what fits, a chunk takes the last end of a paragraph; if there is
+none, of a line that is no wrapped sentence; else of a sentence; else of a line; else of a
+word; else it is cut where it is full.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from unchunk.domain import ChunkingStrategy
+from unchunk.text.graphemes import border_after, border_before
+from unchunk.text.sentences import sentence_starts
+from unchunk.text.units import end_of, unit_at, units_before
+
+_BLANK_LINE = re.compile(r"\n(?:[^\S\n]*+\n)++")
+_WORD_START = re.compile(r"\s(?=\S)")
+_LINE_CLOSERS = ".!?…:;。！？：；)]}”’»>\"'"
+
+
+class Solids(NamedTuple):
+    """Parts that are not to be cut, in order and apart: where they begin, where they end."""
+
+    starts: Sequence[int] = ()
+    ends: Sequence[int] = ()
+
+    def around(self, offset: int) -> tuple[int, int] | None:
+        """The part that a cut at `offset` would cut."""
+        part = bisect_left(self.starts, offset) - 1
+        if part < 0 or self.ends[part] <= offset:
+            return None
+        return self.starts[part], self.ends[part]
+
+    def last_edge(self, offset: int) -> int:
+        """The last place at or before `offset` where a part begins or ends, or -1."""
+        part = bisect_right(self.starts, offset) - 1
+        if part < 0:
+            return -1
+        return self.ends[part] if self.ends[part] <= offset else self.starts[part]
+
+
+NO_SOLIDS = Solids()
+
+
+def split(
+    text: str,
+    bounds: Sequence[int],
+    strategy: ChunkingStrategy,
+    part: tuple[int, int],
+    solids: Solids = NO_SOLIDS,
+) -> Iterator[tuple[int, int]]:
+    """Cut `part` of the text, whose units begin at `bounds`, into overlapping chunks."""
+    start, last = part
+    covered = start
+    while True:
+        limit = end_of(bounds, unit_at(bounds, start) + strategy.size)
+        if limit >= last:
+            yield start, last
+            return
+        end = _best_end(text, (start, limit), covered, solids)
+        if end <= covered and start < covered:
+            start = covered  # what comes next does not fit beside the overlap, which gives way
+            continue
+        if end <= covered:
+            end = border_after(text, covered + 1, covered)  # a cluster larger than `size`
+        yield start, end
+        if end >= last:
+            return
+        start = _next_start(text, bounds, strategy.overlap, (start, end), solids)
+        covered = end
+
+
+def _best_end(text: str, window: tuple[int, int], covered: int, solids: Solids) -> int:
+    """The best place to cut behind `covered`; if there is none, `covered` or less."""
+    start, limit = window
+    if solid := solids.around(limit):
+        return solid[0]
+    low = max(covered, (start + limit) // 2)
+    edge = solids.last_edge(limit)
+    if edge > low:
+        at = _last_paragraph(text, edge - 1, limit) or edge
+    else:
+        at = _last_place(text, low, limit) or limit
+    border = border_before(text, at, covered)
+    return border if border > covered else border_before(text, limit, covered)
+
+
+def _last_place(text: str, low: int, limit: int) -> int:
+    """The place behind `low` that the text itself suggests, or 0."""
+    line = text.rfind("\n", low, limit) + 1
+    return (
+        (line and (_last_paragraph(text, low, line) or _last_closed_line(text, low, line)))
+        or _last_sentence(text, low, limit)
+        or line
+        or _last_word(text, low, limit)
+    )
+
+
+def _last_paragraph(text: str, low: int, limit: int) -> int:
+    return max(map(re.Match.end, _BLANK_LINE.finditer(text, low, limit)), default=0)
+
+
+def _last_closed_line(text: str, low: int, limit: int) -> int:
+    """Behind the last line that ends with a mark, or is followed by no letter (lists, code).
+
+    The other lines may be parts of one wrapped sentence.
+    """
+    newline = text.rfind("\n", low, limit)
+    while newline > 0:
+        closing = text[newline - 1] if text[newline - 1] != "\r" else text[newline - 2]
+        if closing in _LINE_CLOSERS or not text[newline + 1 : newline + 2].isalpha():
+            break
+        newline = text.rfind("\n", low, newline)
+    return newline + 1
+
+
+def _last_sentence(text: str, low: int, limit: int) -> int:
+    # Most often it is near: the whole window is read only if its later half has none.
+    later = max(sentence_starts(text, (low + limit) // 2, limit), default=0)
+    return later or max(sentence_starts(text, low, limit), default=0)
+
+
+def _last_word(text: str, low: int, limit: int) -> int:
+    window = text[low:limit]
+    if window[-1:].isspace():
+        return limit
+    words = window.rsplit(None, 1)
+    return limit - len(words[1]) if len(words) > 1 else 0
+
+
+def _next_start(
+    text: str,
+    bounds: Sequence[int],
+    overlap: int,
+    chunk: tuple[int, int],
+    solids: Solids,
+) -> int:
+    """Not more than `overlap` units before the chunk's end, where a sentence or word begins.
+
+    A sentence that begins in the later half would leave little of the overlap: then a word.
+    """
+    start, end = chunk
+    earliest = max(bounds[max(0, units_before(bounds, end) - overlap)], start + 1)
+    if earliest >= end:
+        return end
+    for at in sentence_starts(text, max(start, earliest - 4), (earliest + end) // 2):
+        if at >= earliest:
+            break
+    else:
+        at = _next_word(text, earliest, end) or earliest
+    while at < end and (solid := solids.around(at)):
+        at = _next_word(text, solid[1], end) or end
+    return min(border_after(text, at, start), end)
+
+
+def _next_word(text: str, start: int, end: int) -> int:
+    """Where a word begins between `start` and `end`, or 0."""
+    word = _WORD_START.search(text, start - 1, end)
+    return word.end() if word else 0

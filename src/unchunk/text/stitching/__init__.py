@@ -1,0 +1,15 @@
+"""Overlapping chunks back into the text that they were cut from."""
+
+from unchunk.text.stitching.borders import ChunkOverlapInfo, detect_chunk_overlap
+from unchunk.text.stitching.files import stitch, stitch_files
+from unchunk.text.stitching.seams import Confidence, Seam, Stitched
+
+__all__ = [
+    "ChunkOverlapInfo",
+    "Confidence",
+    "Seam",
+    "Stitched",
+    "detect_chunk_overlap",
+    "stitch",
+    "stitch_files",
+]

@@ -1,0 +1,117 @@
+"""Where the end of one text is the beginning of the next. Knows nothing of strategies."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+CUT = "�"
+"""What decoding leaves of a character that was cut."""
+
+ANCHOR = 12
+"""Overlaps of fewer characters than this are everywhere and mean nothing."""
+
+INFORMATIVE = 12
+"""How much `information` an overlap needs so as not to be chance."""
+
+_SAMPLE = 64
+# A periodic text has as many borders as characters; past this many compared, enough is known.
+_MOST_COMPARED = 1 << 26
+
+
+class Border(NamedTuple):
+    """`length` characters of the left text's end, behind `lead` cut marks of the right one."""
+
+    length: int
+    lead: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOverlapInfo:
+    """What two consecutive chunks share.
+
+    `overlap_chars` is how much of the second chunk's beginning repeats the first one's end;
+    `confidence` is "exact", "normalized" (the same but for white space) or "none".
+    """
+
+    overlap_chars: int
+    confidence: str
+    detection_method: str = "suffix_prefix_match"
+
+
+def detect_chunk_overlap(chunk_a_text: str, chunk_b_text: str) -> ChunkOverlapInfo:
+    """The longest overlap of one pair, taken alone.
+
+    It is the first guess and no more: a text that repeats itself has many overlaps, and
+    only `stitch`, which sees all chunks, can tell which one is right.
+    """
+    border = next(borders(chunk_a_text, chunk_b_text), None)
+    if border is not None:
+        return ChunkOverlapInfo(border.length + border.lead, "exact")
+    shared = loose_border(chunk_a_text, chunk_b_text)
+    return ChunkOverlapInfo(shared[1], "normalized") if shared else ChunkOverlapInfo(0, "none")
+
+
+def fit(tail: str, at: int, chunk: str) -> Border | None:
+    """How `chunk` goes on from `at`: it repeats the rest of `tail`, or lies within it."""
+    held = tail[at:]
+    for lead in leads(chunk):
+        if chunk.startswith(held, lead):
+            return Border(len(held), lead)
+        if len(held) > len(chunk) - lead and held.startswith(chunk[lead:]):
+            return Border(len(chunk) - lead, lead)
+    return None
+
+
+def leads(chunk: str) -> range:
+    """How many marks at its beginning may stand for bytes of one cut character."""
+    return range(min(3, len(chunk) - len(chunk.lstrip(CUT))) + 1)
+
+
+def borders(left: str, right: str) -> Iterator[Border]:
+    """Every way in which the end of `left` is the beginning of `right`, longest first."""
+    compared = 0
+    for lead in leads(right):
+        anchor = right[lead : lead + ANCHOR]
+        at = left.find(anchor, max(0, len(left) - len(right) + lead)) if anchor else -1
+        while at != -1 and len(left) - at >= ANCHOR:
+            compared += len(left) - at
+            if right.startswith(left[at:], lead):
+                yield Border(len(left) - at, lead)
+            if compared > _MOST_COMPARED:
+                return
+            at = left.find(anchor, at + 1)
+        for length in range(min(ANCHOR - 1, len(left), len(right) - lead), 0, -1):
+            if left.endswith(right[lead : lead + length]):
+                yield Border(length, lead)
+
+
+def information(text: str) -> int:
+    """How many different runs of three characters `text` has, in three samples of it."""
+    if len(text) > 3 * _SAMPLE:
+        middle = len(text) // 2
+        text = text[:_SAMPLE] + text[middle : middle + _SAMPLE] + text[-_SAMPLE:]
+    return len({text[at : at + 3] for at in range(len(text) - 2)})
+
+
+def is_informative(text: str) -> bool:
+    """Whether two places of one text hardly agree in this by chance."""
+    return information(text) >= INFORMATIVE
+
+
+def loose_border(left: str, right: str) -> tuple[int, int] | None:
+    """How many characters of each text's edge are the same but for white space."""
+    plain_left, plain_right = " ".join(left.split()), " ".join(right.split())
+    for border in borders(plain_left, plain_right):
+        if not border.lead and is_informative(plain_right[: border.length]):
+            letters = len(plain_right[: border.length].replace(" ", ""))
+            return _reach(left[::-1], letters), _reach(right, letters)
+    return None
+
+
+def _reach(text: str, letters: int) -> int:
+    """How far into `text` its first `letters` characters that are not white space reach."""
+    for at, character in enumerate(text):
+        if letters == 0:
+            return at
+        letters -= not character.isspace()
+    return len(text)

@@ -1,0 +1,158 @@
+"""Chunks back into texts: one file, or the files of a store, which tell more together."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from unchunk.domain import ChunkingStrategy
+from unchunk.errors import InvalidTextError
+from unchunk.text.stitching.inference import Votes, habits, is_round, votes
+from unchunk.text.stitching.seams import Confidence, Stitched
+from unchunk.text.stitching.solution import Solution, may_be_under, under, without
+from unchunk.text.stitching.verdict import judge, keeps_space
+
+# How many strategies of other files are tried on one that shows none itself.
+_MOST_TRIED = 12
+
+Strategies = ChunkingStrategy | Mapping[str, ChunkingStrategy | None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A solution, and how sure its strategy is."""
+
+    solution: Solution
+    support: Confidence
+
+
+def stitch(chunks: Sequence[str], strategy: ChunkingStrategy | None = None) -> Stitched:
+    """Put the chunks of one file together again, each joint with how sure it is.
+
+    With the strategy that made them, a text of token, word or character windows comes back
+    exactly; without, it is inferred. `stitch_files` knows more, if there are more files.
+    """
+    return stitch_files({"": chunks}, strategy)[""]
+
+
+def stitch_files(
+    files: Mapping[str, Sequence[str]],
+    strategy: Strategies = None,
+    *,
+    progress: Callable[[str], object] | None = None,
+) -> dict[str, Stitched]:
+    """Put the files of a store together; what one leaves open, the others may settle.
+
+    `strategy` is one for all files, or one for each by name. One that a file's chunks
+    contradict is not followed, and another is inferred. `progress` is called with the name
+    of each file that is done.
+    """
+    texts = {name: _texts(name, chunks) for name, chunks in files.items()}
+    given = {name: _strategy_of(name, strategy) for name in texts}
+    answers = {
+        name: answer
+        for name, chunks in texts.items()
+        if (answer := _as_given(chunks, given[name])) is not None
+    }
+    for name in answers:
+        _report(progress, name)
+    rest = {name: chunks for name, chunks in texts.items() if chunks and name not in answers}
+    guesses = {name: without(chunks, _share(given[name])) for name, chunks in rest.items()}
+    seen = {name: votes(guess.chunks, guess.draft) for name, guess in guesses.items()}
+    pool = sum(seen.values(), Counter[ChunkingStrategy]())
+    pool = Counter({one: count for one, count in pool.items() if count > 1 or is_round(one)})
+    for name, guess in guesses.items():
+        answers[name] = _inferred(guess, given[name], seen[name], pool)
+        _report(progress, name)
+    kept = _kept(answers.values())
+    return {
+        name: judge(answers[name].solution, answers[name].support, kept=kept(answers[name].solution))
+        if chunks
+        else Stitched("", (), "none", notes=("there are no chunks",))
+        for name, chunks in texts.items()
+    }
+
+
+def _as_given(chunks: Sequence[str], strategy: ChunkingStrategy | None) -> _Answer | None:
+    """The text under the strategy given, unless the chunks contradict it."""
+    if strategy is None or not chunks:
+        return None
+    solution = under(chunks, strategy)
+    contradicted = solution.check == "no" and (strategy.overlap or len(chunks) == 1)
+    return None if contradicted else _Answer(solution, "verified")
+
+
+def _inferred(
+    guess: Solution, given: ChunkingStrategy | None, own: Votes, pool: Votes
+) -> _Answer:
+    """The text under the strategy that this file, or else the others, speak for."""
+    chunks = guess.chunks
+    if len(chunks) == 1:
+        return _Answer(guess, "exact")
+    for strategy, count in own.most_common():
+        # One joint alone shows some strategy always; that numbers are round shows it is meant.
+        if count > 1 or is_round(strategy):
+            solution = under(chunks, strategy)
+            if solution.check == "same" or not strategy.overlap:
+                return _Answer(_in_input_order(solution, guess), "verified")
+    others = [one for one, count in pool.most_common(_MOST_TRIED) if count > own[one]]
+    fitting = [
+        solution
+        for strategy in (others or habits(chunks))
+        if may_be_under(chunks, strategy)
+        and (solution := under(chunks, strategy)).check == "same"
+        and (not solution.broken or not strategy.overlap)
+    ]
+    if fitting:
+        settled = others and len({solution.draft.text for solution in fitting}) == 1
+        return _Answer(_in_input_order(fitting[0], guess), "consensus" if settled else "ambiguous")
+    if given is not None and (solution := under(chunks, given)).broken < guess.broken:
+        return _Answer(_in_input_order(solution, guess), "exact")
+    return _Answer(guess, "exact")
+
+
+def _in_input_order(solution: Solution, guess: Solution) -> Solution:
+    """`solution` of the chunks of `guess`, with the positions that those had at first."""
+    order = tuple(guess.order[at] for at in solution.order)
+    return Solution(solution.chunks, order, solution.draft, solution.strategy, solution.check)
+
+
+def _kept(answers: Iterable[_Answer]) -> Callable[[Solution], bool | None]:
+    """Whether a file's chunks kept their white space: it shows, or files like it show it."""
+    shown: dict[ChunkingStrategy | None, bool] = {}
+    for answer in answers:
+        solution = answer.solution
+        if len(solution.chunks) > 1:
+            before = shown.get(solution.strategy, False)
+            shown[solution.strategy] = before or keeps_space(solution)
+
+    def kept(solution: Solution) -> bool | None:
+        if keeps_space(solution):
+            return True
+        if len(solution.chunks) > 1:
+            return solution.strategy is not None and shown[solution.strategy]
+        return any(shown.values()) if shown else None
+
+    return kept
+
+
+def _texts(name: str, chunks: Sequence[str]) -> list[str]:
+    where = f" of {name!r}" if name else ""
+    if isinstance(chunks, str | bytes):
+        raise InvalidTextError(f"the chunks{where} are one {type(chunks).__name__}, not a list")
+    for at, chunk in enumerate(chunks):
+        if not isinstance(chunk, str):
+            raise InvalidTextError(f"chunk {at}{where} is {type(chunk).__name__}, not text")
+    return list(chunks)
+
+
+def _strategy_of(name: str, strategy: Strategies) -> ChunkingStrategy | None:
+    return strategy.get(name) if isinstance(strategy, Mapping) else strategy
+
+
+def _share(strategy: ChunkingStrategy | None) -> float | None:
+    return strategy.stride / strategy.size if strategy else None
+
+
+def _report(progress: Callable[[str], object] | None, name: str) -> None:
+    if progress is not None:
+        progress(name)

@@ -1,0 +1,128 @@
+"""Which strategy made these chunks: read from the joints that are certain, or from habit."""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import median_low
+
+from unchunk.domain import ChunkingStrategy, EncodingName, Unit
+from unchunk.errors import InvalidTextError
+from unchunk.text.stitching.borders import ANCHOR, CUT, borders
+from unchunk.text.stitching.draft import Draft
+from unchunk.text.stitching.rulers import ruler_for, word_marks
+from unchunk.text.tokens import get_encoding
+
+Votes = Counter[ChunkingStrategy]
+
+_KINDS: tuple[tuple[Unit, EncodingName], ...] = (
+    ("tokens", "cl100k_base"),
+    ("words", "cl100k_base"),
+    ("chars", "cl100k_base"),
+    ("tokens", "o200k_base"),
+)
+# Chunks that show how large a chunk is; a chunk taken alone may have a token more or less.
+_SAMPLED = 8
+_EDGE = 3
+# The part of joints that must lie apart for a file to have no overlap at all.
+_MOSTLY = 0.8
+
+
+def votes(chunks: Sequence[str], draft: Draft) -> Votes:
+    """How many certain joints of a file speak for each strategy that fits most of them."""
+    certain = [seam.index for seam in draft.seams if seam.confidence == "exact"]
+    apart = sum(
+        seam.confidence == "none" and not _share_anything(chunks, seam.index)
+        for seam in draft.seams
+    )
+    found: Votes = Counter()
+    if apart > _MOSTLY * len(draft.seams) and (strategy := _unoverlapped(chunks)):
+        found[strategy] = apart
+    if not certain:
+        return found
+    text = draft.text
+    for unit, encoding in _KINDS:
+        try:
+            marks = _marks(text, unit, encoding)
+        except InvalidTextError:
+            continue
+        seen: Counter[tuple[int, int]] = Counter()
+        for index in certain:
+            before, here = draft.spans[index - 1], draft.spans[index]
+            begin = _mark(marks, before.start, chunks[index - 1].startswith(CUT))
+            end = _mark(marks, before.end, chunks[index - 1].endswith(CUT))
+            next_begin = _mark(marks, here.start, chunks[index].startswith(CUT))
+            seen[end - begin, end - next_begin] += 1
+        (size, overlap), count = seen.most_common(1)[0]
+        if count * 2 > len(certain) and 0 < overlap < size:
+            found[ChunkingStrategy(unit, size, overlap, encoding)] += count
+    return found
+
+
+def habits(chunks: Sequence[str]) -> Iterator[ChunkingStrategy]:
+    """Strategies that people use and that give chunks of this size, the commonest first."""
+    for unit, encoding in _KINDS[:3]:
+        size = _usual_size(chunks, ChunkingStrategy(unit, 1, 0, encoding))
+        if size is None:
+            continue
+        overlaps = [size // 2, size // 8, size // 4, size // 5, size // 10, 20, 50, 64, 100, 200]
+        for overlap in dict.fromkeys(overlaps):
+            if 0 < overlap < size:
+                yield ChunkingStrategy(unit, size, overlap, encoding)
+
+
+def _unoverlapped(chunks: Sequence[str]) -> ChunkingStrategy | None:
+    """The strategy with no overlap under which all chunks but the last have one size."""
+    for unit, encoding in _KINDS:
+        size = _usual_size(chunks, ChunkingStrategy(unit, 1, 0, encoding))
+        if size is not None and size > 1:
+            return ChunkingStrategy(unit, size, 0, encoding)
+    return None
+
+
+def _share_anything(chunks: Sequence[str], index: int) -> bool:
+    longest = next(borders(chunks[index - 1].removesuffix(CUT), chunks[index]), None)
+    return longest is not None and longest.length >= ANCHOR
+
+
+def _usual_size(chunks: Sequence[str], unit: ChunkingStrategy) -> int | None:
+    """The size that all chunks but the last have, as far as one can tell from each alone."""
+    ruler = ruler_for(unit)
+    try:
+        counts = [ruler.count(chunk) for chunk in chunks[:-1][:_SAMPLED]]
+        last = ruler.count(chunks[-1])
+    except InvalidTextError:
+        return None
+    edge = _EDGE if unit.unit == "tokens" else 0
+    middle = median_low(counts)
+    if max(counts) - min(counts) > 2 * edge or last > middle + edge:
+        return None
+    near = range(middle - edge, middle + edge + 1)
+    return min(
+        (size for size in near if size > 0),
+        key=lambda size: (-_roundness(size), abs(size - middle)),
+    )
+
+
+def is_round(strategy: ChunkingStrategy) -> bool:
+    """Whether a person would choose these numbers."""
+    return _roundness(strategy.size) > 0 and _roundness(strategy.overlap) > 0
+
+
+def _roundness(number: int) -> int:
+    return max((step for step in (1000, 100, 64, 50, 16, 10) if number % step == 0), default=0)
+
+
+def _mark(marks: Sequence[int], offset: int, cut: bool) -> int:
+    """Which mark stands at `offset` or next behind it.
+
+    Several stand at one offset where tokens part a character: the first of them is meant if
+    the chunk has that character cut, else the last.
+    """
+    first = bisect_left(marks, offset)
+    return first if cut else max(first, bisect_right(marks, offset) - 1)
+
+
+def _marks(text: str, unit: Unit, encoding: EncodingName) -> Sequence[int]:
+    if unit == "tokens":
+        return get_encoding(encoding).bounds(text)
+    return word_marks(text) if unit == "words" else range(len(text) + 1)

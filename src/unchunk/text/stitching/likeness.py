@@ -1,0 +1,127 @@
+"""Stitching with no clock: a joint is where two chunks share more than chance explains."""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from unchunk.text.stitching.borders import (
+    ANCHOR,
+    CUT,
+    INFORMATIVE,
+    Border,
+    borders,
+    information,
+    loose_border,
+)
+from unchunk.text.stitching.draft import Draft
+from unchunk.text.stitching.gaps import Gaps
+from unchunk.text.stitching.seams import Confidence
+
+# A second overlap with this much in it means that the text repeats itself there.
+_REPEATS = 32
+
+
+class Joint(NamedTuple):
+    """The overlaps of two chunks that are no chance, longest first.
+
+    `certain` where there is one and no other that could be meant; more than one are listed
+    only where the text repeats itself, so that each of them may be the right one.
+    """
+
+    borders: list[Border]
+    certain: bool
+
+
+def compare(chunks: Sequence[str], share: float | None = None) -> Draft:
+    """Join `chunks` by what they share.
+
+    Where a text repeats itself, several overlaps fit; then the one wins that leaves each
+    chunk the `share` of new text that is usual in the file, and the joint is `ambiguous`.
+    """
+    joints = [
+        joint(left, right, last=index + 2 == len(chunks))
+        for index, (left, right) in enumerate(zip(chunks, chunks[1:], strict=False))
+    ]
+    certain = [
+        (left, found.borders[0])
+        for left, found in zip(chunks, joints, strict=False)
+        if found.certain
+    ]
+    if share is None and certain:
+        share = median(1 - border.length / len(left) for left, border in certain)
+    gaps = _gaps(chunks, certain)
+    draft = Draft(chunks[0], more=len(chunks) > 1)
+    for index, found in enumerate(joints, 1):
+        left, chunk, more = chunks[index - 1], chunks[index], index + 1 < len(chunks)
+        if not chunk:
+            draft.append("", "", "normalized", "touch", more=more)
+            continue
+        if not found.borders:
+            _join_loosely(draft, left, chunk, gaps, more=more)
+            continue
+        border = found.borders[0]
+        if len(found.borders) > 1 and share is not None:
+            expected = len(left) * (1 - share)
+            border = min(found.borders, key=lambda one: abs(one.length - expected))
+        at = len(draft.tail) - border.length
+        sure: Confidence = "exact" if found.certain else "ambiguous"
+        draft.overlap(chunk, border, at, sure, "border", more=more)
+    return draft
+
+
+def joint(left: str, right: str, *, last: bool) -> Joint:
+    """What `left` and `right` share.
+
+    A chunk that brings nothing new is no overlap but a repetition, unless it is the last.
+    """
+    left = left.removesuffix(CUT)
+    found = [
+        (border, information(right[border.lead : border.lead + border.length]))
+        for border in borders(left, right)
+        if border.length >= ANCHOR
+        and (border.length + border.lead < len(right) or (last and len(right) < len(left)))
+    ]
+    longest = next((border for border, telling in found if telling >= INFORMATIVE), None)
+    if longest is None:
+        return Joint([], certain=False)
+    others = [
+        border
+        for border, telling in found
+        if border.length < longest.length
+        and (telling >= _REPEATS or (telling >= INFORMATIVE and border.length * 2 > longest.length))
+    ]
+    new = longest.length + longest.lead < len(right)
+    return Joint([longest, *others], certain=len(found) == 1 and new)
+
+
+def _gaps(chunks: Sequence[str], certain: Sequence[tuple[str, Border]]) -> Gaps | None:
+    """What is known of lost white space; nothing where the chunks still have theirs."""
+    if any(chunk[:1].isspace() or chunk[-1:].isspace() for chunk in chunks):
+        return None
+    before = [left[: len(left) - border.length] for left, border in certain]
+    in_line = [text for text in before if text[-1:] == " "]
+    return Gaps(chunks, max((border.length for _, border in certain), default=0), in_line)
+
+
+def _join_loosely(draft: Draft, left: str, chunk: str, gaps: Gaps | None, *, more: bool) -> None:
+    """Join two chunks that share too little to be sure, or nothing."""
+    short = next(_whole_words(left, chunk), None) if gaps else None
+    if short is not None:
+        at = len(draft.tail) - short.length
+        draft.overlap(chunk, short, at, "ambiguous", "border", more=more)
+    elif shared := loose_border(left, chunk):
+        draft.overlap_loosely(chunk, *shared, more=more)
+    else:
+        glue = gaps.between(left, chunk) if gaps else "\n"
+        draft.append(chunk, glue, "none", "newline", more=more)
+
+
+def _whole_words(left: str, right: str) -> Iterator[Border]:
+    return (
+        border
+        for border in borders(left, right)
+        if not border.lead
+        and 1 < border.length < min(len(left), len(right))
+        and left[-border.length - 1].isspace()
+        and right[border.length].isspace()
+    )

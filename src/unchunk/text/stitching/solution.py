@@ -1,0 +1,86 @@
+"""One file's chunks into a text, under a strategy or without one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from unchunk.domain import ChunkingStrategy
+from unchunk.text.stitching.clock import follow, recuts
+from unchunk.text.stitching.draft import Draft
+from unchunk.text.stitching.likeness import compare
+from unchunk.text.stitching.order import chain
+from unchunk.text.stitching.rulers import ruler_for
+
+_LOOKED_AT = 4
+
+Check = Literal["same", "stripped", "no"]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A text for one file, and what came of cutting it again.
+
+    `check` is "same" if that gave these very chunks, "stripped" if it gave them but for the
+    white space at their edges, "no" if it did not or there is no strategy to cut by.
+    """
+
+    chunks: Sequence[str]
+    order: tuple[int, ...]
+    draft: Draft
+    strategy: ChunkingStrategy | None
+    check: Check
+
+    @property
+    def broken(self) -> int:
+        """How many joints are not where two chunks share their text."""
+        return sum(seam.method in ("newline", "touch") for seam in self.draft.seams)
+
+
+def under(chunks: Sequence[str], strategy: ChunkingStrategy) -> Solution:
+    """The text under `strategy`."""
+    ruler = ruler_for(strategy)
+
+    def solve(order: tuple[int, ...]) -> Solution:
+        ordered = [chunks[at] for at in order]
+        draft = follow(ordered, strategy, ruler)
+        text, check = draft.text, "no"
+        if recuts(text, ordered, ruler, draft.seams):
+            check = "same"
+        elif recuts(text, ordered, ruler, draft.seams, stripped=True):
+            check = "stripped"
+        return Solution(ordered, order, draft, strategy, check)
+
+    return _in_best_order(chunks, solve) if strategy.overlap else solve(tuple(range(len(chunks))))
+
+
+def may_be_under(chunks: Sequence[str], strategy: ChunkingStrategy) -> bool:
+    """Whether the first joints lie where `strategy` says; a cheap look before `under`."""
+    first = chunks[:_LOOKED_AT]
+    return not strategy.overlap or all(
+        seam.method == "clock" for seam in follow(first, strategy, ruler_for(strategy)).seams
+    )
+
+
+def without(chunks: Sequence[str], share: float | None = None) -> Solution:
+    """The text with no strategy; `share` is how much of a chunk is new, where that is known."""
+
+    def solve(order: tuple[int, ...]) -> Solution:
+        ordered = [chunks[at] for at in order]
+        return Solution(ordered, order, compare(ordered, share), None, "no")
+
+    return _in_best_order(chunks, solve)
+
+
+def _in_best_order(
+    chunks: Sequence[str], solve: Callable[[tuple[int, ...]], Solution]
+) -> Solution:
+    """In the order given; or, if joints are broken, in the order that the overlaps tell."""
+    given = solve(tuple(range(len(chunks))))
+    if not given.broken:
+        return given
+    order = tuple(chain(chunks))
+    if order == given.order:
+        return given
+    other = solve(order)
+    # Chance mends a joint here and there; the right order mends most of them.
+    return other if other.broken * 2 <= given.broken else given

@@ -1,0 +1,95 @@
+"""How sure a solution is. Where it is in doubt, it says less than it could."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from unchunk.text.stitching.borders import is_informative
+from unchunk.text.stitching.likeness import joint
+from unchunk.text.stitching.rulers import ruler_for
+from unchunk.text.stitching.seams import Confidence, Seam, Stitched, worst
+from unchunk.text.stitching.solution import Solution
+
+
+def judge(solution: Solution, support: Confidence, *, kept: bool | None) -> Stitched:
+    """The result, with a confidence that no other origin of these chunks would make false.
+
+    `support` is how sure the strategy is, and with it each joint that the check confirms;
+    `kept` tells whether the chunker left white space as it was, where that is known.
+    """
+    text = solution.draft.text
+    confirmed = solution.check == "same" and not solution.broken
+    seams = tuple(_confirmed(solution, text, support) if confirmed else _compared(solution))
+    sure = [seam.confidence for seam in seams]
+    notes = []
+    if not seams:
+        sure.append(support if confirmed and kept and support == "verified" else "exact")
+    if kept is False:
+        sure.append("normalized")
+        notes.append("no chunk shows its outer white space: the text may lack some")
+    for doubt in _ends(solution, text) if solution.check != "no" else ():
+        sure.append("ambiguous")
+        notes.append(doubt)
+    missing = sum(seam.missing for seam in seams)
+    if missing:
+        notes.append(f"at least {missing} missing: the stride shows where")
+    if solution.order != tuple(range(len(solution.order))):
+        notes.append("the chunks were not in the order of the text and were put so")
+    return Stitched(
+        text,
+        seams,
+        worst(sure),
+        solution.strategy,
+        tuple(solution.draft.spans),
+        solution.order,
+        tuple(notes),
+    )
+
+
+def keeps_space(solution: Solution) -> bool:
+    """Whether these chunks show that white space was neither stripped nor collapsed."""
+    return any(chunk[:1].isspace() or chunk[-1:].isspace() for chunk in solution.chunks)
+
+
+def _confirmed(solution: Solution, text: str, support: Confidence) -> Iterator[Seam]:
+    """The joints of a text that gives these chunks again.
+
+    One whose overlap is too poor, or that the text repeats one stride further, would be there too if a chunk
+    were missing: the check alone does not prove it.
+    """
+    previous = ""
+    for seam, before in zip(solution.draft.seams, solution.draft.spans, strict=False):
+        overlap = text[seam.start : seam.start + seam.overlap]
+        if seam.overlap == len(solution.chunks[seam.index]):
+            yield replace(seam, confidence=support)
+        elif not is_informative(overlap):
+            yield replace(seam, confidence=worst([support, "assumed"]))
+        elif overlap == previous or text.startswith(overlap, before.start):
+            yield replace(seam, confidence="ambiguous")
+        else:
+            yield replace(seam, confidence=support)
+        previous = overlap
+
+
+def _compared(solution: Solution) -> Iterator[Seam]:
+    """The joints of a text that was not confirmed: each has to stand for itself."""
+    last = len(solution.chunks) - 1
+    for seam in solution.draft.seams:
+        left, right = solution.chunks[seam.index - 1], solution.chunks[seam.index]
+        if seam.confidence == "exact" and not joint(left, right, last=seam.index == last).certain:
+            yield replace(seam, confidence="ambiguous")
+        else:
+            yield seam
+
+
+def _ends(solution: Solution, text: str) -> Iterator[str]:
+    """Why the beginning or the end of the text may be missing."""
+    strategy = solution.strategy
+    if strategy is None:
+        return
+    if strategy.unit == "tokens" and text[:1] == " " and not text[1:2].isspace():
+        yield "the text begins as the middle of one does: the first chunk may be missing"
+    span = solution.draft.spans[-1]
+    tail = text[span.start : span.end]
+    count = ruler_for(strategy).count(tail)
+    if count >= strategy.size - (3 if strategy.unit == "tokens" else 0):
+        yield "the last chunk is full: more may have followed"

@@ -1,0 +1,113 @@
+"""The texts that chunking and stitching are tried on: real ones, and hard ones made here.
+
+Real ones come from the evaluation data beside the checkout and from this project's own
+files. Nothing is drawn at random without a seed.
+"""
+
+import base64
+import json
+import random
+import zipfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared" / "data"
+MISSING = f"the evaluation data is not at {DATA.relative_to(ROOT.parent)} beside the checkout"
+
+Text = tuple[str, str]
+
+
+@lru_cache(maxsize=1)
+def natural() -> tuple[Text, ...]:
+    """At least 500 real texts of all kinds and many scripts, most longer than one chunk."""
+    texts: list[Text] = []
+    for source in (_own_files, _prose, _encodings, _abstracts):
+        texts += [(name, text) for name, text in source() if text.strip()]
+    return tuple(texts)
+
+
+def _own_files() -> Iterator[Text]:
+    for folder in ("src", "tests", "bench", "docs"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".md"):
+                yield str(path.relative_to(ROOT)), path.read_text("utf-8")
+
+
+def _prose() -> Iterator[Text]:
+    for path in sorted((DATA / "texts" / "moby-dick").glob("*.json")):
+        chapter = json.loads(path.read_text("utf-8"))
+        yield path.name, chapter["text"] if "text" in chapter else json.dumps(chapter, indent=1)
+    for path in [
+        DATA / "texts" / "commonmark" / "spec.txt",
+        *sorted((DATA / "texts" / "debian-reference").glob("*.html")),
+        *sorted((DATA / "office_samples").rglob("*.md")),
+        *sorted((DATA / "chunking_evaluation" / "corpora").glob("*.md")),
+    ]:
+        yield path.name, path.read_bytes().decode("utf-8", "replace")
+    for archive, step in (("state_union", 1), ("udhr2", 3)):
+        with zipfile.ZipFile(DATA / "texts" / "nltk" / f"{archive}.zip") as opened:
+            for name in sorted(opened.namelist())[::step]:
+                if name.endswith(".txt"):
+                    yield name, opened.read(name).decode("utf-8", "replace")
+
+
+def _encodings() -> Iterator[Text]:
+    for path in sorted((DATA / "encodings" / "chardet" / "tests").rglob("*")):
+        if path.suffix not in (".txt", ".html", ".xml", ".srt") or path.stat().st_size < 2000:
+            continue
+        encoding = path.parent.name
+        for name in (encoding, encoding.rpartition("-")[0]):
+            try:
+                text = path.read_bytes().decode(name)
+            except (LookupError, UnicodeError):
+                continue
+            yield f"{encoding}/{path.name}", text
+            break
+
+
+def _abstracts() -> Iterator[Text]:
+    with (DATA / "scifact" / "corpus.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            record = json.loads(line)
+            if len(record["text"]) > 3000:
+                yield f"scifact-{record['_id']}", record["text"]
+
+
+@lru_cache(maxsize=1)
+def generated() -> tuple[Text, ...]:
+    """Texts that are hard to join: they repeat, or have no words, or no ASCII at all."""
+    rng = random.Random(20260202)
+    texts: list[Text] = []
+    for size in (6_000, 15_000, 40_000):
+        for name, text in _hard(rng, size):
+            texts.append((f"{name}-{size}", text))
+    return tuple(texts)
+
+
+def _hard(rng: random.Random, size: int) -> Iterator[Text]:
+    def fill(line: str) -> str:
+        return (line * (size // len(line) + 1))[:size]
+
+    words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(400)]
+    cjk = [chr(rng.randrange(0x4E00, 0x9FA5)) for _ in range(600)]
+    emoji = ["👩‍👩‍👧‍👦", "🇩🇪", "👍🏽", "🙂", "❤️", "🏳️‍🌈", "e\u0301", "ก็"]
+    yield "rows", fill("2024-01-01,ok,100,EUR\n")
+    yield "numbered-rows", "".join(f"{n},ok,{n % 7},EUR\n" for n in range(size // 12))
+    yield "one-letter", "a" * size
+    yield "blank-lines", fill("one line\n" + "\n" * 300 + "another line\n" + " \n" * 200)
+    yield "base64", base64.encodebytes(rng.randbytes(size * 3 // 4)).decode()
+    yield "base64-one-line", base64.b64encode(rng.randbytes(size * 3 // 4)).decode()
+    records = [{"id": n, "v": rng.random(), "ok": n % 2 == 0} for n in range(size // 45)]
+    yield "minified-json", json.dumps(records, separators=(",", ":"))
+    yield "dashes", fill("|" + "-" * 30 + "|" + "-" * 12 + "|\n")
+    yield "emoji", "".join(rng.choices(emoji, k=size // 3))
+    yield "cjk", "".join(rng.choices(cjk, k=size // 2))
+    yield "cjk-sentences", "".join(rng.choice(cjk) + "。" * (n % 23 == 0) for n in range(size // 2))
+    yield "repeated-paragraph", fill(" ".join(rng.choices(words, k=90)) + ".\n\n")
+    yield "log", "".join(f"[info] request {n % 5} served in 12 ms\n" for n in range(size // 36))
+    yield "words", " ".join(rng.choices(words, k=size // 6)) + "\n"
+    yield "few-words", " ".join(rng.choices(["yes", "no", "maybe"], k=size // 4))
+    yield "replacement", "".join(rng.choice(["�", "a", "é", "\n", " "]) for _ in range(size // 2))
+    yield "spaces", "".join(rng.choice(["x", " " * rng.randint(1, 60)]) for _ in range(size // 15))
