@@ -21,11 +21,15 @@ Text = tuple[str, str]
 
 @lru_cache(maxsize=1)
 def natural() -> tuple[Text, ...]:
-    """At least 500 real texts of all kinds and many scripts, most longer than one chunk."""
-    texts: list[Text] = []
-    for source in (_own_files, _prose, _encodings, _abstracts):
-        texts += [(name, text) for name, text in source() if text.strip()]
-    return tuple(texts)
+    """At least 500 real texts: prose, papers, Markdown, source, in many scripts."""
+    texts = [*_own_files(), *_prose(), *_encodings(".txt", ".srt"), *_abstracts()]
+    return tuple((name, text) for name, text in texts if text.strip())
+
+
+@lru_cache(maxsize=1)
+def markup() -> tuple[Text, ...]:
+    """Real feeds and pages, whose layout is white space that says nothing."""
+    return tuple(_encodings(".xml", ".html"))
 
 
 def _own_files() -> Iterator[Text]:
@@ -53,9 +57,9 @@ def _prose() -> Iterator[Text]:
                     yield name, opened.read(name).decode("utf-8", "replace")
 
 
-def _encodings() -> Iterator[Text]:
+def _encodings(*suffixes: str) -> Iterator[Text]:
     for path in sorted((DATA / "encodings" / "chardet" / "tests").rglob("*")):
-        if path.suffix not in (".txt", ".html", ".xml", ".srt") or path.stat().st_size < 2000:
+        if path.suffix not in suffixes or path.stat().st_size < 2000:
             continue
         encoding = path.parent.name
         for name in (encoding, encoding.rpartition("-")[0]):
@@ -71,7 +75,7 @@ def _abstracts() -> Iterator[Text]:
     with (DATA / "scifact" / "corpus.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             record = json.loads(line)
-            if len(record["text"]) > 3000:
+            if len(record["text"]) > 2200:
                 yield f"scifact-{record['_id']}", record["text"]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import tiktoken
+
 from unchunk.domain import ChunkingStrategy
 from unchunk.text.tokens import get_encoding
 
@@ -56,12 +57,17 @@ def tokens(
         ids = _tiktoken().encode_ordinary(text)
         stop = len(ids) if to_the_last else max(1, len(ids) - overlap)
         windows = (ids[at : at + size] for at in range(0, stop, size - overlap))
-        return [edge(_tiktoken().decode_bytes(window).decode("utf-8", "replace")) for window in windows]
+        return [
+            edge(_tiktoken().decode_bytes(window).decode("utf-8", "replace")) for window in windows
+        ]
 
     suffix = "" if edge is keep else f" {edge.__name__}"
     tail = " to the last" if to_the_last else ""
     return Chunker(
-        f"tokens {size}/{overlap}{suffix}{tail}", cut, edge, ChunkingStrategy("tokens", size, overlap)
+        f"tokens {size}/{overlap}{suffix}{tail}",
+        cut,
+        edge,
+        ChunkingStrategy("tokens", size, overlap),
     )
 
 
@@ -79,7 +85,9 @@ def words(size: int, overlap: int, *, to_the_last: bool = False) -> Chunker:
 
 def chars(size: int, overlap: int) -> Chunker:
     def cut(text: str) -> list[str]:
-        return [text[at : at + size] for at in range(0, max(1, len(text) - overlap), size - overlap)]
+        return [
+            text[at : at + size] for at in range(0, max(1, len(text) - overlap), size - overlap)
+        ]
 
     return Chunker(f"chars {size}/{overlap}", cut, keep, ChunkingStrategy("chars", size, overlap))
 

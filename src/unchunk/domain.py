@@ -46,7 +46,7 @@ class ChunkingStrategy:
                 f"encoding {self.encoding!r} is unknown: use 'cl100k_base' or 'o200k_base'"
             )
         for name, value in (("size", self.size), ("overlap", self.overlap)):
-            if not isinstance(value, int) or isinstance(value, bool):
+            if type(value) is not int:
                 raise InvalidStrategyError(f"{name} must be a whole number, not {value!r}")
         if self.size < 1:
             raise InvalidStrategyError(f"size must be at least 1, not {self.size}")

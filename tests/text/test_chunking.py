@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from types import FrameType
 
 import pytest
-import regex  # type: ignore[import-untyped]  # ships no types
+import regex  # ships no types
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 

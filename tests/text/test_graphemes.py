@@ -4,7 +4,7 @@ import re
 import sys
 
 import pytest
-import regex  # type: ignore[import-untyped]  # ships no types
+import regex  # ships no types
 from hypothesis import example, given
 from hypothesis import strategies as st
 

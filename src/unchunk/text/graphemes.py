@@ -7,7 +7,7 @@ to a border that is already known, so a caller that walks forward pays for each 
 
 import re
 
-import regex  # type: ignore[import-untyped]  # ships no types
+import regex  # ships no types
 
 # Any two of these that meet have a border between them: Latin, Greek, Cyrillic, general
 # punctuation, kana, Han, Hangul syllables. Most cuts in most texts are settled by this class alone.

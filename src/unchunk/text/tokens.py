@@ -10,7 +10,7 @@ import hashlib
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from importlib import import_module, resources
 from itertools import accumulate, islice
 
@@ -126,7 +126,7 @@ class Encoding:
         return ids
 
 
-@lru_cache(maxsize=None)
+@cache
 def get_encoding(name: EncodingName = "cl100k_base") -> Encoding:
     return Encoding(name)
 

@@ -2,6 +2,7 @@
 
 from unchunk.text.stitching.borders import ChunkOverlapInfo, detect_chunk_overlap
 from unchunk.text.stitching.files import stitch, stitch_files
+from unchunk.text.stitching.literal import stitch_chunks
 from unchunk.text.stitching.seams import Confidence, Seam, Stitched
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "Stitched",
     "detect_chunk_overlap",
     "stitch",
+    "stitch_chunks",
     "stitch_files",
 ]

@@ -65,7 +65,9 @@ def stitch_files(
         _report(progress, name)
     kept = _kept(answers.values())
     return {
-        name: judge(answers[name].solution, answers[name].support, kept=kept(answers[name].solution))
+        name: judge(
+            answers[name].solution, answers[name].support, kept=kept(answers[name].solution)
+        )
         if chunks
         else Stitched("", (), "none", notes=("there are no chunks",))
         for name, chunks in texts.items()
@@ -81,9 +83,7 @@ def _as_given(chunks: Sequence[str], strategy: ChunkingStrategy | None) -> _Answ
     return None if contradicted else _Answer(solution, "verified")
 
 
-def _inferred(
-    guess: Solution, given: ChunkingStrategy | None, own: Votes, pool: Votes
-) -> _Answer:
+def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool: Votes) -> _Answer:
     """The text under the strategy that this file, or else the others, speak for."""
     chunks = guess.chunks
     if len(chunks) == 1:
@@ -92,7 +92,7 @@ def _inferred(
         # One joint alone shows some strategy always; that numbers are round shows it is meant.
         if count > 1 or is_round(strategy):
             solution = under(chunks, strategy)
-            if solution.check == "same" or not strategy.overlap:
+            if solution.check != "no" or not strategy.overlap:
                 return _Answer(_in_input_order(solution, guess), "verified")
     others = [one for one, count in pool.most_common(_MOST_TRIED) if count > own[one]]
     fitting = [
@@ -105,9 +105,11 @@ def _inferred(
     if fitting:
         settled = others and len({solution.draft.text for solution in fitting}) == 1
         return _Answer(_in_input_order(fitting[0], guess), "consensus" if settled else "ambiguous")
+    # Joints that speak for a strategy which then does not hold: some of them are chance.
+    sure: Confidence = "ambiguous" if any(count > 1 for count in own.values()) else "exact"
     if given is not None and (solution := under(chunks, given)).broken < guess.broken:
-        return _Answer(_in_input_order(solution, guess), "exact")
-    return _Answer(guess, "exact")
+        return _Answer(_in_input_order(solution, guess), sure)
+    return _Answer(guess, sure)
 
 
 def _in_input_order(solution: Solution, guess: Solution) -> Solution:

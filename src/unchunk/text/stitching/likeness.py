@@ -1,6 +1,7 @@
 """Stitching with no clock: a joint is where two chunks share more than chance explains."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ def compare(chunks: Sequence[str], share: float | None = None) -> Draft:
     """
     joints = [
         joint(left, right, last=index + 2 == len(chunks))
-        for index, (left, right) in enumerate(zip(chunks, chunks[1:], strict=False))
+        for index, (left, right) in enumerate(pairwise(chunks))
     ]
     certain = [
         (left, found.borders[0])
@@ -91,7 +92,15 @@ def joint(left: str, right: str, *, last: bool) -> Joint:
         and (telling >= _REPEATS or (telling >= INFORMATIVE and border.length * 2 > longest.length))
     ]
     new = longest.length + longest.lead < len(right)
-    return Joint([longest, *others], certain=len(found) == 1 and new)
+    certain = len(found) == 1 and new and not _turns_round(left, longest.length)
+    return Joint([longest, *others], certain)
+
+
+def _turns_round(left: str, shared: int) -> bool:
+    """Whether `left` repeats itself so that the next chunk could as well follow it with no
+    overlap, or one too short to be seen: then what they share is the text's own period.
+    """
+    return any(left.startswith(left[shared - unseen :]) for unseen in range(min(ANCHOR, shared)))
 
 
 def _gaps(chunks: Sequence[str], certain: Sequence[tuple[str, Border]]) -> Gaps | None:
@@ -99,8 +108,7 @@ def _gaps(chunks: Sequence[str], certain: Sequence[tuple[str, Border]]) -> Gaps 
     if any(chunk[:1].isspace() or chunk[-1:].isspace() for chunk in chunks):
         return None
     before = [left[: len(left) - border.length] for left, border in certain]
-    in_line = [text for text in before if text[-1:] == " "]
-    return Gaps(chunks, max((border.length for _, border in certain), default=0), in_line)
+    return Gaps(chunks, max((border.length for _, border in certain), default=0), before)
 
 
 def _join_loosely(draft: Draft, left: str, chunk: str, gaps: Gaps | None, *, more: bool) -> None:

@@ -64,7 +64,7 @@ class WordRuler:
 
     def __init__(self, strategy: ChunkingStrategy) -> None:
         self._size, self._stride = strategy.size, strategy.stride
-        self._step = re.compile(r"\s*+(?:\S++\s*+){%d}" % strategy.stride)
+        self._step = re.compile(rf"\s*+(?:\S++\s*+){{{strategy.stride}}}")
 
     def next(self, draft: Draft) -> int:
         step = self._step.match(draft.tail, draft.at)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 from unchunk.domain import ChunkingStrategy
@@ -43,7 +44,8 @@ def under(chunks: Sequence[str], strategy: ChunkingStrategy) -> Solution:
     def solve(order: tuple[int, ...]) -> Solution:
         ordered = [chunks[at] for at in order]
         draft = follow(ordered, strategy, ruler)
-        text, check = draft.text, "no"
+        text = draft.text
+        check: Check = "no"
         if recuts(text, ordered, ruler, draft.seams):
             check = "same"
         elif recuts(text, ordered, ruler, draft.seams, stripped=True):
@@ -71,15 +73,14 @@ def without(chunks: Sequence[str], share: float | None = None) -> Solution:
     return _in_best_order(chunks, solve)
 
 
-def _in_best_order(
-    chunks: Sequence[str], solve: Callable[[tuple[int, ...]], Solution]
-) -> Solution:
+def _in_best_order(chunks: Sequence[str], solve: Callable[[tuple[int, ...]], Solution]) -> Solution:
     """In the order given; or, if joints are broken, in the order that the overlaps tell."""
     given = solve(tuple(range(len(chunks))))
     if not given.broken:
         return given
     order = tuple(chain(chunks))
-    if order == given.order:
+    # Only the last chunk of a text is short; an order that has it elsewhere is none.
+    if order == given.order or len(chunks[order[-1]]) > 2 * median(map(len, chunks)):
         return given
     other = solve(order)
     # Chance mends a joint here and there; the right order mends most of them.

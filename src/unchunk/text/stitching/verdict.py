@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from statistics import median
 
 from unchunk.text.stitching.borders import is_informative
 from unchunk.text.stitching.likeness import joint
 from unchunk.text.stitching.rulers import ruler_for
 from unchunk.text.stitching.seams import Confidence, Seam, Stitched, worst
 from unchunk.text.stitching.solution import Solution
+
+# How long, against the usual one, a last chunk is that may not be the last.
+_NEARLY = 0.8
 
 
 def judge(solution: Solution, support: Confidence, *, kept: bool | None) -> Stitched:
@@ -20,19 +24,23 @@ def judge(solution: Solution, support: Confidence, *, kept: bool | None) -> Stit
     confirmed = solution.check == "same" and not solution.broken
     seams = tuple(_confirmed(solution, text, support) if confirmed else _compared(solution))
     sure = [seam.confidence for seam in seams]
+    if not confirmed:
+        sure.append(worst([support, "exact"]))
     notes = []
     if not seams:
         sure.append(support if confirmed and kept and support == "verified" else "exact")
     if kept is False:
         sure.append("normalized")
         notes.append("no chunk shows its outer white space: the text may lack some")
-    for doubt in _ends(solution, text) if solution.check != "no" else ():
+    for doubt in _ends(solution, text) if kept or solution.strategy else ():
         sure.append("ambiguous")
         notes.append(doubt)
     missing = sum(seam.missing for seam in seams)
     if missing:
         notes.append(f"at least {missing} missing: the stride shows where")
     if solution.order != tuple(range(len(solution.order))):
+        if len(seams) == 1:
+            sure.append("ambiguous")
         notes.append("the chunks were not in the order of the text and were put so")
     return Stitched(
         text,
@@ -85,6 +93,9 @@ def _ends(solution: Solution, text: str) -> Iterator[str]:
     """Why the beginning or the end of the text may be missing."""
     strategy = solution.strategy
     if strategy is None:
+        usual = median(map(len, solution.chunks))
+        if len(solution.chunks) > 1 and len(solution.chunks[-1]) > _NEARLY * usual:
+            yield "the last chunk is as long as the others: more may have followed"
         return
     if strategy.unit == "tokens" and text[:1] == " " and not text[1:2].isspace():
         yield "the text begins as the middle of one does: the first chunk may be missing"
