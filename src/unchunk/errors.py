@@ -5,7 +5,8 @@
     │   ├── InvalidInputError     what was given cannot be used (also a ValueError)
     │   │   ├── InvalidTextError      not text, or text that no encoding can hold
     │   │   └── InvalidStrategyError  a chunk size or overlap that makes no sense
-    │   └── IntegrityError        an installed part is not the one that was published
+    │   ├── IntegrityError        an installed part is not the one that was published
+    │   └── OutputError           a file cannot be written: no right, no space, no folder
     └── TransientError            the same call may succeed later
 
 A message says what happened, to what, and what to do.
@@ -34,6 +35,10 @@ class InvalidTextError(InvalidInputError):
 
 class InvalidStrategyError(InvalidInputError):
     """A chunking strategy that cannot be carried out."""
+
+
+class OutputError(PermanentError):
+    """A file cannot be written."""
 
 
 class IntegrityError(PermanentError):

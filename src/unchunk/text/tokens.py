@@ -9,7 +9,7 @@ import gzip
 import hashlib
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module, resources
 from itertools import accumulate, islice
@@ -72,12 +72,9 @@ class Encoding:
             self._extend(bounds, self._encode(block))
         return bounds
 
-    def tokens(self, text: str) -> tuple["array[int]", "array[int]"]:
-        """The token ids of `text` and their `bounds`."""
-        ids = self.encode(text)
-        bounds = array("Q", [0])
-        self._extend(bounds, ids)
-        return ids, bounds
+    def lengths(self, ids: Iterable[int]) -> Iterator[int]:
+        """How many characters begin in each token."""
+        return map(self._starts.__getitem__, ids)
 
     def depth(self, ids: Sequence[int], at: int) -> int:
         """How many bytes of a cut character the tokens from `at` on begin with."""
@@ -112,8 +109,7 @@ class Encoding:
         return text[bounds[begin] : bounds[end]]
 
     def _extend(self, bounds: "array[int]", ids: Sequence[int]) -> None:
-        lengths = map(self._starts.__getitem__, ids)
-        bounds.extend(islice(accumulate(lengths, initial=bounds[-1]), 1, None))
+        bounds.extend(islice(accumulate(self.lengths(ids), initial=bounds[-1]), 1, None))
 
     def _encode(self, text: str) -> list[int]:
         try:
@@ -127,8 +123,13 @@ class Encoding:
 
 
 @cache
-def get_encoding(name: EncodingName = "cl100k_base") -> Encoding:
+def _load(name: EncodingName) -> Encoding:
     return Encoding(name)
+
+
+def get_encoding(name: EncodingName = "cl100k_base") -> Encoding:
+    """The encoding, read once per process: that takes a fifth of a second."""
+    return _load(name)
 
 
 def safe_blocks(text: str, size: int = _BLOCK) -> Iterator[str]:

@@ -14,6 +14,7 @@ INFORMATIVE = 12
 """How much `information` an overlap needs so as not to be chance."""
 
 _SAMPLE = 64
+_LARGE_SAMPLE = 4096
 # A periodic text has as many borders as characters; past this many compared, enough is known.
 _MOST_COMPARED = 1 << 26
 
@@ -86,11 +87,16 @@ def borders(left: str, right: str) -> Iterator[Border]:
 
 
 def information(text: str) -> int:
-    """How many different runs of three characters `text` has, in three samples of it."""
-    if len(text) > 3 * _SAMPLE:
-        middle = len(text) // 2
-        text = text[:_SAMPLE] + text[middle : middle + _SAMPLE] + text[-_SAMPLE:]
-    return len({text[at : at + 3] for at in range(len(text) - 2)})
+    """How many different runs of three characters `text` has, as far as it is looked at."""
+    sample = text[:_SAMPLE]
+    found = _threes(sample)
+    if len(found) < INFORMATIVE and len(text) > _SAMPLE:
+        found = _threes(text[:_LARGE_SAMPLE])
+    return len(found)
+
+
+def _threes(text: str) -> set[str]:
+    return {text[at : at + 3] for at in range(len(text) - 2)}
 
 
 def is_informative(text: str) -> bool:

@@ -39,24 +39,26 @@ def compare(chunks: Sequence[str], share: float | None = None) -> Draft:
     Where a text repeats itself, several overlaps fit; then the one wins that leaves each
     chunk the `share` of new text that is usual in the file, and the joint is `ambiguous`.
     """
-    joints = [
-        joint(left, right, last=index + 2 == len(chunks))
-        for index, (left, right) in enumerate(pairwise(chunks))
-    ]
+    solid = [at for at, chunk in enumerate(chunks) if chunk]
+    joints = {
+        right: joint(chunks[left], chunks[right], last=right == solid[-1])
+        for left, right in pairwise(solid)
+    }
+    lefts = dict(zip(solid[1:], solid, strict=False))
     certain = [
-        (left, found.borders[0])
-        for left, found in zip(chunks, joints, strict=False)
-        if found.certain
+        (chunks[lefts[right]], found.borders[0]) for right, found in joints.items() if found.certain
     ]
     if share is None and certain:
         share = median(1 - border.length / len(left) for left, border in certain)
     gaps = _gaps(chunks, certain)
     draft = Draft(chunks[0], more=len(chunks) > 1)
-    for index, found in enumerate(joints, 1):
-        left, chunk, more = chunks[index - 1], chunks[index], index + 1 < len(chunks)
-        if not chunk:
-            draft.append("", "", "normalized", "touch", more=more)
+    for index, chunk in enumerate(chunks[1:], 1):
+        more = index + 1 < len(chunks)
+        if index not in joints:
+            # It is empty, or the first that is not: stripping leaves nothing of blanks.
+            draft.append(chunk, "", "normalized", "touch", more=more)
             continue
+        left, found = chunks[lefts[index]], joints[index]
         if not found.borders:
             _join_loosely(draft, left, chunk, gaps, more=more)
             continue

@@ -1,8 +1,8 @@
 """A strategy's units, measured in a text: where the next chunk begins, and all chunks anew."""
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Protocol
 
 from unchunk.domain import ChunkingStrategy
@@ -42,15 +42,25 @@ class TokenRuler:
         reach = at + (len(tail) - at) * self._stride * 9 // (self._size * 8) + 64
         cut = SAFE_CUT.search(tail, reach) if reach < len(tail) else None
         for end in [cut.end(), len(tail)] if cut else [len(tail)]:
-            ids, bounds = self._encoding.tokens(tail[begin:end])
-            first = bisect_left(bounds, at - begin)
-            while first + 1 < len(ids) and bounds[first + 1] == bounds[first]:
-                if self._encoding.depth(ids, first) == draft.lead:
-                    break
-                first += 1
-            if first + self._stride < len(bounds):
-                return begin + bounds[first + self._stride]
+            ids = self._encoding.encode(tail[begin:end])
+            first = self._first(ids, at - begin, draft.lead)
+            step = ids[first : first + self._stride]
+            if len(step) == self._stride:
+                return at + sum(self._encoding.lengths(step))
         return len(tail)
+
+    def _first(self, ids: Sequence[int], offset: int, lead: int) -> int:
+        """The token that begins at `offset`, with `lead` bytes of a character before it.
+
+        Where tokens part a character, several begin behind it; the bytes tell which is meant.
+        """
+        behind = accumulate(self._encoding.lengths(ids), initial=0)
+        first = next((at for at, passed in enumerate(behind) if passed >= offset), len(ids))
+        while first + 1 < len(ids) and not any(self._encoding.lengths(ids[first : first + 1])):
+            if self._encoding.depth(ids, first) == lead:
+                break
+            first += 1
+        return first
 
     def count(self, text: str) -> int:
         return self._encoding.count(text)

@@ -1,0 +1,232 @@
+"""How much comes back, and how fast: `python -m bench.stitch [--quick]`.
+
+Cuts every text of the corpora in every way, joins it by each method, and writes the rates to
+docs/recovery.md; then times stitching under a known strategy from 1 to 100 MB beside the
+algorithm of the first specification. `--quick` takes a tenth of the texts and writes nothing.
+"""
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from unchunk import ChunkingStrategy, Stitched, stitch, stitch_chunks, stitch_files
+from unchunk.text.stitching.borders import borders
+from unchunk.text.tokens import get_encoding
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import corpus
+import foreign
+from foreign import Chunker, collapse, strip
+
+Chunks = dict[str, list[str]]
+Corpus = Mapping[str, str]
+SURE = ("verified", "consensus", "exact")
+MEGABYTE = 1_000_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    step = 10 if quick else 1
+    corpora = {
+        "natural": dict(corpus.natural()[::step]),
+        "markup": dict(corpus.markup()[::step]),
+        "generated": dict(corpus.generated()[:: min(step, 3)]),
+    }
+    lines = [*_rates(corpora), "", *_speed([1, 4] if quick else [1, 4, 16, 100])]
+    print("\n".join(lines))
+    if not quick:
+        intro = (ROOT / "bench" / "recovery.intro.md").read_text("utf-8")
+        (ROOT / "docs" / "recovery.md").write_text(intro + "\n" + "\n".join(lines) + "\n", "utf-8")
+
+
+# Recovery
+
+
+def _chunkers() -> list[Chunker]:
+    tokens, words = foreign.tokens, foreign.words
+    return [
+        *(tokens(*pair) for pair in [(800, 400), (1600, 800), (512, 64), (100, 50), (300, 0)]),
+        tokens(800, 400, to_the_last=True),
+        tokens(800, 400, strip),
+        tokens(800, 400, collapse),
+        words(320, 80),
+        words(320, 80, to_the_last=True),
+        foreign.chars(1000, 200),
+        foreign.recursive(),
+        foreign.sentences(),
+    ]
+
+
+def _rates(corpora: Mapping[str, Corpus]) -> list[str]:
+    header = "| chunker | texts | known | store | alone | longest per pair | literal |"
+    lines = ["## Files that come back byte for byte", "", header, "|" + "---|" * 7]
+    claims: Counter[tuple[str, bool]] = Counter()
+    for chunker in _chunkers():
+        for name, texts in corpora.items():
+            files = {key: chunks for key, text in texts.items() if (chunks := chunker.cut(text))}
+            wanted = {key: chunker.leaves(texts[key]) for key in files}
+            known = stitch_files(files, chunker.strategy) if chunker.strategy else None
+            store = stitch_files(files)
+            alone = {key: stitch(chunks) for key, chunks in files.items()}
+            for results in filter(None, (known, store, alone)):
+                claims.update(_claims(results, wanted))
+            cells = [
+                _share(results, wanted) if results else "" for results in (known, store, alone)
+            ]
+            cells.append(_percent(_longest(chunks) == wanted[key] for key, chunks in files.items()))
+            cells.append(_percent(_literal(files)[key] == wanted[key] for key in files))
+            lines.append(f"| {chunker.name} | {len(files)} {name} | " + " | ".join(cells) + " |")
+            print(lines[-1], file=sys.stderr)
+    lines += ["", *_damaged(corpora["natural"], claims), "", *_worth(claims)]
+    return lines
+
+
+def _damaged(texts: Corpus, claims: Counter[tuple[str, bool]]) -> list[str]:
+    """Stores with something wrong: mixed strategies, shuffled chunks, a chunk gone."""
+    rng = random.Random(1)
+    long = {name: text for name, text in texts.items() if len(text) > 8000}
+    cutters = [foreign.tokens(800, 400), foreign.tokens(512, 64), foreign.chars(1000, 200)]
+    mixed = {name: rng.choice(cutters).cut(text) for name, text in long.items()}
+    lines = ["| natural texts, damaged | known | store |", "|---|---|---|"]
+    results = stitch_files(mixed)
+    claims.update(_claims(results, long))
+    lines.append(f"| three strategies in one store | | {_share(results, long)} |")
+    for cutter in cutters[:2]:
+        whole = {name: cutter.cut(text) for name, text in long.items()}
+        shuffled = {name: rng.sample(chunks, len(chunks)) for name, chunks in whole.items()}
+        gone = {
+            name: chunks[:at] + chunks[at + 1 :]
+            for name, chunks in whole.items()
+            if len(chunks) > 2 and (at := rng.randrange(1, len(chunks) - 1))
+        }
+        for label, files in (("shuffled", shuffled), ("one chunk missing inside", gone)):
+            known, store = stitch_files(files, cutter.strategy), stitch_files(files)
+            claims.update(_claims(known, long) + _claims(store, long))
+            cells = f"{_share(known, long)} | {_share(store, long)}"
+            lines.append(f"| {cutter.name}, {label} | {cells} |")
+            if files is gone:
+                found = _percent(result.missing > 0 for result in known.values())
+                lines.append(f"| {cutter.name}, the gap is found | {found} | |")
+    return lines
+
+
+def _worth(claims: Counter[tuple[str, bool]]) -> list[str]:
+    lines = ["## What each confidence was worth in these runs", "", "| confidence | files | wrong |"]
+    lines.append("|---|---|---|")
+    for confidence in dict.fromkeys(confidence for confidence, _ in claims.keys()):
+        right, wrong = claims[confidence, True], claims[confidence, False]
+        lines.append(f"| {confidence} | {right + wrong} | {wrong} |")
+    return lines
+
+
+def _claims(results: Mapping[str, Stitched], wanted: Corpus) -> Counter[tuple[str, bool]]:
+    return Counter(
+        (result.confidence, result.text == wanted[name]) for name, result in results.items()
+    )
+
+
+def _share(results: Mapping[str, Stitched], wanted: Corpus) -> str:
+    return _percent(result.text == wanted[name] for name, result in results.items())
+
+
+def _percent(outcomes: "Sequence[bool] | object") -> str:
+    seen = list(outcomes)  # type: ignore[call-overload]
+    return f"{100 * sum(seen) / len(seen):.1f}%" if seen else ""
+
+
+def _longest(chunks: Sequence[str]) -> str:
+    """Each pair's longest overlap, as one would do it first."""
+    parts = [chunks[0]]
+    for left, right in zip(chunks, chunks[1:], strict=False):
+        border = next(borders(left, right), None)
+        parts.append(right[border.length + border.lead :] if border else "\n" + right)
+    return "".join(parts)
+
+
+def _literal(files: Chunks) -> dict[str, str]:
+    """The first specification: one overlap for the store, measured on its first pair."""
+    pair = next((chunks for chunks in files.values() if len(chunks) > 1), None)
+    border = next(borders(pair[0], pair[1]), None) if pair else None
+    overlap = border.length + border.lead if border else 0
+    return {name: stitch_chunks(chunks, overlap) for name, chunks in files.items()}
+
+
+# Speed
+
+
+def _speed(sizes: Sequence[int]) -> list[str]:
+    strategy = ChunkingStrategy("tokens", 800, 400)
+    base = "\n\n".join(text for _, text in corpus.natural())
+    lines = [
+        "## Speed under a known strategy (800/400 tokens), CPU time",
+        "",
+        "| text | encoding | all else | MB per second, all else | against 1 MB | literal, first pair |"
+        " literal, every pair |",
+        "|" + "---|" * 7,
+    ]
+    first = 0.0
+    for size in sizes:
+        text = (base * (size * MEGABYTE // len(base) + 1))[: size * MEGABYTE]
+        chunks = list(get_encoding().windows(text, strategy.size, strategy.overlap))
+        result, total, encoding = _timed(lambda chunks=chunks: stitch(chunks, strategy))
+        if result.text != text:
+            raise SystemExit(f"{size} MB: the text did not come back")
+        rest = total - encoding
+        first = first or rest
+        once = _cpu(lambda chunks=chunks: stitch_chunks(chunks, _literal_overlap(*chunks[:2])))
+        pairs = list(zip(chunks, chunks[1:], strict=False))[:200]
+        each = _cpu(lambda pairs=pairs: [_literal_overlap(*pair) for pair in pairs])
+        lines.append(
+            f"| {size} MB | {encoding:.2f} s | {rest:.2f} s | {size / rest:.1f}"
+            f" | {rest / first:.1f}x | {once:.2f} s | {each * len(chunks) / len(pairs):.1f} s |"
+        )
+        print(lines[-1], file=sys.stderr)
+    return lines
+
+
+def _timed(work: Callable[[], Stitched]) -> tuple[Stitched, float, float]:
+    """What `work` gives, its CPU time, and how much of that was spent on encoding."""
+    encoding, spent = get_encoding(), 0.0
+    real = encoding._encode  # noqa: SLF001 - its time is to be told apart
+
+    def counted(text: str) -> list[int]:
+        nonlocal spent
+        began = time.process_time()
+        ids = real(text)
+        spent += time.process_time() - began
+        return ids
+
+    encoding._encode = counted  # type: ignore[method-assign]  # noqa: SLF001
+    try:
+        began = time.process_time()
+        result = work()
+        return result, time.process_time() - began, spent
+    finally:
+        encoding._encode = real  # type: ignore[method-assign]  # noqa: SLF001
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def _literal_overlap(left: str, right: str) -> int:
+    """Longest suffix that is a prefix, tried length by length as the specification has it."""
+    for length in range(min(len(left), len(right)), 0, -1):
+        if left[-length:] == right[:length]:
+            return length
+    return 0
+
+
+if __name__ == "__main__":
+    main()
