@@ -50,7 +50,7 @@ def stitch(
     """
     try:
         strategy = _strategy(unit, size, overlap)
-        files = read_chunks(chunks, chunks.name)
+        files = read_chunks(chunks, getattr(chunks, "name", "<stdin>"))
         reports = _recover(files, strategy, output, suffix)
     except UnchunkError as error:
         raise click.ClickException(str(error)) from None

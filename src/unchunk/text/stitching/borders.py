@@ -11,10 +11,9 @@ ANCHOR = 12
 """Overlaps of fewer characters than this are everywhere and mean nothing."""
 
 INFORMATIVE = 12
-"""How much `information` an overlap needs so as not to be chance."""
+"""How many different runs of three characters an overlap needs so as not to be chance."""
 
-_SAMPLE = 64
-_LARGE_SAMPLE = 4096
+_LOOKED_AT = 4096
 # A periodic text has as many borders as characters; past this many compared, enough is known.
 _MOST_COMPARED = 1 << 26
 
@@ -86,32 +85,32 @@ def borders(left: str, right: str) -> Iterator[Border]:
                 yield Border(length, lead)
 
 
-def information(text: str) -> int:
-    """How many different runs of three characters `text` has, as far as it is looked at."""
-    sample = text[:_SAMPLE]
-    found = _threes(sample)
-    if len(found) < INFORMATIVE and len(text) > _SAMPLE:
-        found = _threes(text[:_LARGE_SAMPLE])
-    return len(found)
+def telling_length(text: str, wanted: int = INFORMATIVE) -> int:
+    """How much of its beginning has `wanted` different runs of three characters.
 
-
-def _threes(text: str) -> set[str]:
-    return {text[at : at + 3] for at in range(len(text) - 2)}
+    One more than `text` has, where all of it has not, as far as it is looked at.
+    """
+    seen: set[str] = set()
+    for at in range(min(len(text), _LOOKED_AT) - 2):
+        seen.add(text[at : at + 3])
+        if len(seen) == wanted:
+            return at + 3
+    return len(text) + 1
 
 
 def is_informative(text: str) -> bool:
     """Whether two places of one text hardly agree in this by chance."""
-    return information(text) >= INFORMATIVE
+    return telling_length(text) <= len(text)
 
 
 def loose_border(left: str, right: str) -> tuple[int, int] | None:
     """How many characters of each text's edge are the same but for white space."""
     plain_left, plain_right = " ".join(left.split()), " ".join(right.split())
-    for border in borders(plain_left, plain_right):
-        if not border.lead and is_informative(plain_right[: border.length]):
-            letters = len(plain_right[: border.length].replace(" ", ""))
-            return _reach(left[::-1], letters), _reach(right, letters)
-    return None
+    longest = next(borders(plain_left, plain_right), None)
+    if longest is None or longest.lead or longest.length < telling_length(plain_right):
+        return None
+    letters = len(plain_right[: longest.length].replace(" ", ""))
+    return _reach(left[::-1], letters), _reach(right, letters)
 
 
 def _reach(text: str, letters: int) -> int:

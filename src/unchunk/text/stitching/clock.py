@@ -7,7 +7,7 @@ the text from there on must be how it begins. One comparison per joint, linear i
 from collections.abc import Sequence
 
 from unchunk.domain import ChunkingStrategy
-from unchunk.text.stitching.borders import Border, borders, fit, is_informative
+from unchunk.text.stitching.borders import CUT, Border, borders, fit, telling_length
 from unchunk.text.stitching.draft import Draft
 from unchunk.text.stitching.rulers import Ruler
 from unchunk.text.stitching.seams import Seam
@@ -77,12 +77,13 @@ def _on_clock(tail: str, clock: int, chunk: str) -> tuple[int, Border | None]:
 def _nearest(draft: Draft, clock: int, chunk: str) -> Border | None:
     """The overlap nearest to the clock that is near enough or too long to be chance."""
     left = draft.tail[draft.at :]
+    telling = telling_length(chunk.lstrip(CUT))
     best: Border | None = None
     for border in borders(left, chunk):
         at = len(draft.tail) - border.length
         if best is not None and abs(at - clock) >= abs(len(draft.tail) - best.length - clock):
             continue
-        if abs(at - clock) <= _NEAR or is_informative(draft.tail[at:]):
+        if abs(at - clock) <= _NEAR or border.length >= telling:
             best = border
     return best
 

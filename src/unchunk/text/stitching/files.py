@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from unchunk.domain import ChunkingStrategy
 from unchunk.errors import InvalidTextError
-from unchunk.text.stitching.inference import Votes, habits, is_round, votes
+from unchunk.text.stitching.inference import Votes, habits, is_round, leanings, votes
 from unchunk.text.stitching.seams import Confidence, Stitched
 from unchunk.text.stitching.solution import Solution, may_be_under, under, without
 from unchunk.text.stitching.verdict import judge, keeps_space
@@ -105,6 +105,10 @@ def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool:
     if fitting:
         settled = others and len({solution.draft.text for solution in fitting}) == 1
         return _Answer(_in_input_order(fitting[0], guess), "consensus" if settled else "ambiguous")
+    for strategy in leanings(chunks, guess.draft):
+        solution = under(chunks, strategy)
+        if solution.check == "same":
+            return _Answer(_in_input_order(solution, guess), "ambiguous")
     # Joints that speak for a strategy which then does not hold: some of them are chance.
     sure: Confidence = "ambiguous" if any(count > 1 for count in own.values()) else "exact"
     if given is not None and (solution := under(chunks, given)).broken < guess.broken:

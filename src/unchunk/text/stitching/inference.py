@@ -9,6 +9,7 @@ from unchunk.domain import ChunkingStrategy, EncodingName, Unit
 from unchunk.errors import InvalidTextError
 from unchunk.text.stitching.borders import ANCHOR, CUT, borders
 from unchunk.text.stitching.draft import Draft
+from unchunk.text.stitching.likeness import joint
 from unchunk.text.stitching.rulers import ruler_for, word_marks
 from unchunk.text.tokens import get_encoding
 
@@ -29,15 +30,35 @@ _MOSTLY = 0.8
 
 def votes(chunks: Sequence[str], draft: Draft) -> Votes:
     """How many certain joints of a file speak for each strategy that fits most of them."""
-    certain = [seam.index for seam in draft.seams if seam.confidence == "exact"]
+    found = _fitting(chunks, draft, [s.index for s in draft.seams if s.confidence == "exact"])
     apart = sum(
         seam.confidence == "none" and not _share_anything(chunks, seam.index)
         for seam in draft.seams
     )
-    found: Votes = Counter()
     if apart > _MOSTLY * len(draft.seams) and (strategy := _unoverlapped(chunks)):
         found[strategy] = apart
-    if not certain:
+    return found
+
+
+def leanings(chunks: Sequence[str], draft: Draft) -> Iterator[ChunkingStrategy]:
+    """What the joints speak for that have one long overlap, and others that may be chance."""
+    last = len(chunks) - 1
+    likely = [
+        seam.index
+        for seam in draft.seams
+        if seam.method == "border"
+        and len(joint(chunks[seam.index - 1], chunks[seam.index], last=seam.index == last).borders)
+        == 1
+    ]
+    for strategy, count in _fitting(chunks, draft, likely).most_common():
+        if count > 1:
+            yield strategy
+
+
+def _fitting(chunks: Sequence[str], draft: Draft, joints: Sequence[int]) -> Votes:
+    """How many of `joints` speak for each strategy that fits most of them."""
+    found: Votes = Counter()
+    if not joints:
         return found
     text = draft.text
     for unit, encoding in _KINDS:
@@ -46,14 +67,14 @@ def votes(chunks: Sequence[str], draft: Draft) -> Votes:
         except InvalidTextError:
             continue
         seen: Counter[tuple[int, int]] = Counter()
-        for index in certain:
+        for index in joints:
             before, here = draft.spans[index - 1], draft.spans[index]
             begin = _mark(marks, before.start, chunks[index - 1].startswith(CUT))
             end = _mark(marks, before.end, chunks[index - 1].endswith(CUT))
             next_begin = _mark(marks, here.start, chunks[index].startswith(CUT))
             seen[end - begin, end - next_begin] += 1
         (size, overlap), count = seen.most_common(1)[0]
-        if count * 2 > len(certain) and 0 < overlap < size:
+        if count * 2 > len(joints) and 0 < overlap < size:
             found[ChunkingStrategy(unit, size, overlap, encoding)] += count
     return found
 

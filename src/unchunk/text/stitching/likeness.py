@@ -8,11 +8,10 @@ from typing import NamedTuple
 from unchunk.text.stitching.borders import (
     ANCHOR,
     CUT,
-    INFORMATIVE,
     Border,
     borders,
-    information,
     loose_border,
+    telling_length,
 )
 from unchunk.text.stitching.draft import Draft
 from unchunk.text.stitching.gaps import Gaps
@@ -77,21 +76,22 @@ def joint(left: str, right: str, *, last: bool) -> Joint:
 
     A chunk that brings nothing new is no overlap but a repetition, unless it is the last.
     """
-    left = left.removesuffix(CUT)
+    left, bare = left.removesuffix(CUT), right.lstrip(CUT)
+    telling = telling_length(bare)
     found = [
-        (border, information(right[border.lead : border.lead + border.length]))
+        border
         for border in borders(left, right)
         if border.length >= ANCHOR
         and (border.length + border.lead < len(right) or (last and len(right) < len(left)))
     ]
-    longest = next((border for border, telling in found if telling >= INFORMATIVE), None)
-    if longest is None:
+    if not found or found[0].length < telling:
         return Joint([], certain=False)
+    longest = found[0]
+    repeats = telling_length(bare, _REPEATS)
     others = [
         border
-        for border, telling in found
-        if border.length < longest.length
-        and (telling >= _REPEATS or (telling >= INFORMATIVE and border.length * 2 > longest.length))
+        for border in found[1:]
+        if border.length >= repeats or telling <= border.length > longest.length / 2
     ]
     new = longest.length + longest.lead < len(right)
     certain = len(found) == 1 and new and not _turns_round(left, longest.length)

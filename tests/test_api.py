@@ -1,0 +1,36 @@
+"""The public API is what README and docs name, and nothing else."""
+
+import unchunk
+from unchunk import errors
+
+
+def test_the_public_names_are_these() -> None:
+    assert unchunk.__all__ == [
+        "ChunkOverlapInfo",
+        "ChunkingStrategy",
+        "Seam",
+        "Span",
+        "Stitched",
+        "UnchunkError",
+        "chunk",
+        "chunk_text",
+        "detect_chunk_overlap",
+        "stitch",
+        "stitch_chunks",
+        "stitch_files",
+        "uncovered",
+    ]
+    assert all(hasattr(unchunk, name) for name in unchunk.__all__)
+
+
+def test_every_error_stands_in_the_tree_and_is_permanent_or_transient() -> None:
+    for name, kind in vars(errors).items():
+        if isinstance(kind, type) and kind is not errors.UnchunkError:
+            assert issubclass(kind, errors.PermanentError | errors.TransientError), name
+            assert name in (errors.__doc__ or ""), name
+
+
+def test_cut_and_joined_a_text_is_the_same() -> None:
+    text = "One passage.\n\nAnother passage, a little longer.\n" * 40
+    spans = unchunk.chunk(text, unchunk.ChunkingStrategy("words", 30, 10))
+    assert "".join(span.of(text) for span in unchunk.uncovered(spans)) == text

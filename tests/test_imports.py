@@ -1,0 +1,91 @@
+"""Who may import whom: the rooms of docs/architecture.md, walked through."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+# What each room may import of unchunk, and whether outside libraries too. A room that is not
+# listed here has no right to be.
+ROOMS: dict[str, tuple[set[str], set[str]]] = {
+    "errors": (set(), set()),
+    "domain": ({"errors"}, set()),
+    "text": ({"domain", "errors"}, {"regex"}),
+    "recovery": ({"domain", "errors", "text"}, set()),
+    "__main__": ({"cli"}, set()),
+    "cli": ({"", "domain", "errors", "recovery"}, {"click"}),
+    "": ({"domain", "errors", "text"}, set()),
+}
+STANDARD = __import__("sys").stdlib_module_names
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        found[".".join(part for part in parts if part != "__init__")] = path
+    return found
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: import by full name"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def room(module: str) -> str:
+    return ([*module.split("."), ""])[1]
+
+
+MODULES = modules()
+GRAPH = {
+    name: {target for target in imports(path) if target in MODULES and target != name}
+    for name, path in MODULES.items()
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_only_the_rooms_that_its_own_room_may(name: str) -> None:
+    own, outside = ROOMS[room(name)]
+    for target in GRAPH[name]:
+        assert room(target) in own | {room(name)}, f"{name} imports {target}"
+    for target in imports(MODULES[name]):
+        root = target.split(".")[0]
+        assert root == "unchunk" or root in STANDARD or root in outside, f"{name} imports {root}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_pure_code_does_no_input_or_output(name: str) -> None:
+    if room(name) in ("text", "domain", "errors"):
+        doors = {"os", "io", "pathlib", "socket", "logging", "subprocess", "tempfile", "asyncio"}
+        assert not doors & {target.split(".")[0] for target in imports(MODULES[name])}
+
+
+def test_there_is_no_ring_of_imports() -> None:
+    done: set[str] = set()
+
+    def walk(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join((*path, name))
+        if name not in done:
+            for target in GRAPH[name] - {"unchunk"}:
+                walk(target, (*path, name))
+            done.add(name)
+
+    for name in MODULES:
+        walk(name, ())
+    assert done == set(MODULES)
+
+
+def test_the_rules_see_what_they_should(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text("import os.path\nfrom unchunk.text import tokens\n")
+    assert list(imports(module)) == ["os.path", "unchunk.text", "unchunk.text.tokens"]
+    assert room("unchunk.text.tokens") == "text"
+    assert not room("unchunk")
