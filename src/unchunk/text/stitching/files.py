@@ -79,8 +79,9 @@ def _as_given(chunks: Sequence[str], strategy: ChunkingStrategy | None) -> _Answ
     if strategy is None or not chunks:
         return None
     solution = under(chunks, strategy)
-    contradicted = solution.check == "no" and (strategy.overlap or len(chunks) == 1)
-    return None if contradicted else _Answer(solution, "verified")
+    alone = len(chunks) == 1
+    fits = solution.check != "no" or solution.has_gaps or not (strategy.overlap or alone)
+    return _Answer(solution, "verified") if fits else None
 
 
 def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool: Votes) -> _Answer:
@@ -92,7 +93,7 @@ def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool:
         # One joint alone shows some strategy always; that numbers are round shows it is meant.
         if count > 1 or is_round(strategy):
             solution = under(chunks, strategy)
-            if solution.check != "no" or not strategy.overlap:
+            if solution.check != "no" or solution.has_gaps or not strategy.overlap:
                 return _Answer(_in_input_order(solution, guess), "verified")
     others = [one for one, count in pool.most_common(_MOST_TRIED) if count > own[one]]
     fitting = [
@@ -107,7 +108,7 @@ def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool:
         return _Answer(_in_input_order(fitting[0], guess), "consensus" if settled else "ambiguous")
     for strategy in leanings(chunks, guess.draft):
         solution = under(chunks, strategy)
-        if solution.check == "same":
+        if solution.check == "same" or solution.has_gaps:
             return _Answer(_in_input_order(solution, guess), "ambiguous")
     # Joints that speak for a strategy which then does not hold: some of them are chance.
     sure: Confidence = "ambiguous" if any(count > 1 for count in own.values()) else "exact"

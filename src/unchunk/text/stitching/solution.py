@@ -36,6 +36,15 @@ class Solution:
         """How many joints are not where two chunks share their text."""
         return sum(seam.method in ("newline", "touch") for seam in self.draft.seams)
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether chunks are missing, and all else is where the strategy says.
+
+        Such a text cannot be cut again as it was: what is missing shifts the rest.
+        """
+        on_clock = sum(seam.method == "clock" for seam in self.draft.seams)
+        return 0 < self.broken <= on_clock and self.broken + on_clock == len(self.draft.seams)
+
 
 def under(chunks: Sequence[str], strategy: ChunkingStrategy) -> Solution:
     """The text under `strategy`."""
