@@ -44,6 +44,7 @@ bench: setup-dev ## the tables of docs/recovery.md and the speed ratios; takes a
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python -m bench.chunk
 	$(BIN)/python -m bench.stitch
+	$(BIN)/python -m bench.fuzz --files 20000
 
 constraints: setup-dev ## pin everything anew
 	$(BIN)/python -m pip install --quiet uv

@@ -11,10 +11,12 @@ the exit status is 1.
 import argparse
 import json
 import random
+import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from unchunk import ChunkingStrategy, stitch_files
@@ -27,7 +29,28 @@ import corpus
 from foreign import collapse, keep, strip
 
 _OPENAI = [(800, 400), (1600, 800), (512, 64), (100, 50), (300, 0), (400, 100), (256, 32)]
-_DAMAGES = ["whole", "whole", "whole", "stripped", "collapsed", "shuffled", "missing", "unknown"]
+_DAMAGES = [
+    "whole",
+    "whole",
+    "whole",
+    "stripped",
+    "left-stripped",
+    "right-stripped",
+    "squeezed",
+    "collapsed",
+    "shuffled",
+    "missing",
+    "unknown",
+]
+
+
+_LEAVES: dict[str, Callable[[str], str]] = {
+    "stripped": strip,
+    "left-stripped": str.lstrip,
+    "right-stripped": str.rstrip,
+    "squeezed": partial(re.sub, r"\s+", " "),
+    "collapsed": collapse,
+}
 
 
 def main() -> int:
@@ -41,6 +64,9 @@ def main() -> int:
     for confidence, (right, wrong) in counts.items():
         total = right + wrong
         print(f"{confidence:<12}{total:>8}{right:>8}{wrong:>8}{wrong / total:>9.3%}")
+    results = Path(__file__).parent / "results" / "fuzz.json"
+    results.parent.mkdir(exist_ok=True)
+    results.write_text(json.dumps({"counts": counts, "false": false}, indent=1) + "\n", "utf-8")
     for case in false:
         print("falsely sure:", json.dumps(case, ensure_ascii=False))
     return 1 if any(case["confidence"] == "verified" for case in false) else 0
@@ -85,8 +111,8 @@ def _store(
         key = f"{at} {name}"
         cuts[key] = strategy
         cut = _cut(text, strategy)
-        left = {"stripped": strip, "collapsed": collapse}.get(damage, keep)
-        originals[key] = left(text) if strategy.unit != "words" else collapse(text)
+        left = _LEAVES.get(damage, keep)
+        originals[key] = text
         chunks[key] = _damage(rng, [left(chunk) for chunk in cut], damage)
         strategies[key] = None if damage == "unknown" or rng.random() < 0.3 else strategy
     for key, result in stitch_files(chunks, strategies).items():

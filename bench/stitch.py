@@ -6,6 +6,7 @@ algorithm of the first specification. `--quick` takes a tenth of the texts and w
 """
 
 import argparse
+import json
 import random
 import sys
 import time
@@ -43,6 +44,10 @@ def main() -> None:
     }
     lines = [*_rates(corpora), "", *_speed([1, 4] if quick else [1, 4, 16, 100])]
     print("\n".join(lines))
+    results = ROOT / "bench" / "results" / "stitch.json"
+    results.parent.mkdir(exist_ok=True)
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+    results.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
     if not quick:
         intro = (ROOT / "bench" / "recovery.intro.md").read_text("utf-8")
         (ROOT / "docs" / "recovery.md").write_text(intro + "\n" + "\n".join(lines) + "\n", "utf-8")

@@ -84,7 +84,7 @@ def _recover(
 
 
 def _line(done: FileReport) -> str:
-    name = click.style(done["file"], bold=True)
+    name = click.style(done["file"].encode("utf-8", "replace").decode(), bold=True)
     found = f" [{done['strategy']}]" if done["strategy"] else ""
     notes = "".join(f"\n    {note}" for note in done["notes"])
     return (

@@ -23,6 +23,7 @@ def safe_names(names: Iterable[str], suffix: str) -> Iterator[tuple[str, str]]:
     systems take them for one.
     """
     taken = {REPORT}
+    suffix = _UNSAFE.sub("_", suffix)
     for name in names:
         plain = _UNSAFE.sub("_", name).strip(". ") or "unnamed"
         if _RESERVED.match(plain):

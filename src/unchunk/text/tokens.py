@@ -40,11 +40,11 @@ class Encoding:
         self._starts = bytes(len(token.translate(None, _CONTINUATION)) for token in self.vocabulary)
         self._inside = bytes(token[:1] in _CONTINUATION for token in self.vocabulary)
 
-    def encode(self, text: str) -> "array[int]":
+    def encode(self, text: str) -> list[int]:
         """The token ids of `text`; special tokens are ordinary text here."""
-        ids = array("I")
+        ids: list[int] = []
         for block in safe_blocks(text):
-            ids.extend(self._encode(block))
+            ids += self._encode(block)
         return ids
 
     def count(self, text: str) -> int:
@@ -87,10 +87,11 @@ class Encoding:
         A character that is cut is U+FFFD on both sides, as decoding gives it. Windows go on
         while tokens are left to begin with, so the last ones may lie inside the one before.
         """
-        ids, bounds, begin = array("I"), array("Q", [0]), 0
+        ids: list[int] = []
+        bounds, begin = [0], 0
         for block in safe_blocks(text):
             more = self._encode(block)
-            ids.extend(more)
+            ids += more
             self._extend(bounds, more)
             while begin + size < len(ids):
                 yield self._window(text, ids, bounds, begin, begin + size)
@@ -102,13 +103,13 @@ class Encoding:
             begin += size - overlap
 
     def _window(
-        self, text: str, ids: "array[int]", bounds: "array[int]", begin: int, end: int
+        self, text: str, ids: Sequence[int], bounds: Sequence[int], begin: int, end: int
     ) -> str:
         if self._inside[ids[begin]] or (end < len(ids) and self._inside[ids[end]]):
             return self.decode(ids[begin:end])
         return text[bounds[begin] : bounds[end]]
 
-    def _extend(self, bounds: "array[int]", ids: Sequence[int]) -> None:
+    def _extend(self, bounds: "array[int] | list[int]", ids: Sequence[int]) -> None:
         bounds.extend(islice(accumulate(self.lengths(ids), initial=bounds[-1]), 1, None))
 
     def _encode(self, text: str) -> list[int]:

@@ -1,9 +1,9 @@
 """The stride says where each chunk begins; where chunks contradict it, that is told."""
 
-import corpus
-import foreign
 import pytest
 
+import corpus
+import foreign
 from unchunk.domain import ChunkingStrategy
 from unchunk.text.stitching.clock import follow, recuts
 from unchunk.text.stitching.draft import Draft

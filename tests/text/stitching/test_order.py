@@ -2,12 +2,12 @@
 
 import random
 
-import corpus
-import foreign
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import corpus
+import foreign
 from unchunk.text.stitching.order import chain
 
 PROSE = dict(corpus.generated())["words-15000"]
@@ -52,6 +52,10 @@ def test_chunks_too_short_to_tell_go_last() -> None:
 def test_where_many_chunks_begin_alike_their_order_is_not_read_from_that() -> None:
     row = "2024-01-01 the request was served in 12 ms\n"
     assert chain([row * 3] * 9) == list(range(9))
+
+
+def test_chunks_of_one_letter_stay_as_they_came() -> None:
+    assert chain(["a" * 50_000, "a" * 40_000, "a" * 30_000]) == [0, 1, 2]
 
 
 def test_two_followers_that_share_the_same_leave_the_order_open() -> None:

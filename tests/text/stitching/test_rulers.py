@@ -1,11 +1,11 @@
 """Each unit knows where the next chunk begins, how much a text holds, and how it is cut."""
 
-import corpus
-import foreign
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import corpus
+import foreign
 from unchunk.domain import ChunkingStrategy
 from unchunk.text.stitching.borders import Border
 from unchunk.text.stitching.draft import Draft
@@ -76,7 +76,7 @@ def test_a_text_is_counted_in_units(text: str) -> None:
 def test_words_are_marked_where_they_begin_and_the_text_where_it_ends(text: str) -> None:
     marks = word_marks(text)
     assert marks[-1] == len(text)
-    assert [text[mark:].split()[0] for mark in marks[:-1]] == text.split()
+    assert [text[mark:].split(maxsplit=1)[0] for mark in marks[:-1]] == text.split()
 
 
 @pytest.mark.parametrize(

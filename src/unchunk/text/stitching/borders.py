@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from unchunk.errors import InvalidTextError
 
 CUT = "�"
 """What decoding leaves of a character that was cut."""
@@ -34,7 +36,7 @@ class ChunkOverlapInfo:
     """
 
     overlap_chars: int
-    confidence: str
+    confidence: Literal["exact", "normalized", "none"]
     detection_method: str = "suffix_prefix_match"
 
 
@@ -44,6 +46,9 @@ def detect_chunk_overlap(chunk_a_text: str, chunk_b_text: str) -> ChunkOverlapIn
     It is the first guess and no more: a text that repeats itself has many overlaps, and
     only `stitch`, which sees all chunks, can tell which one is right.
     """
+    for chunk in (chunk_a_text, chunk_b_text):
+        if not isinstance(chunk, str):
+            raise InvalidTextError(f"a chunk is {type(chunk).__name__}, not text")
     border = next(borders(chunk_a_text, chunk_b_text), None)
     if border is not None:
         return ChunkOverlapInfo(border.length + border.lead, "exact")

@@ -75,6 +75,15 @@ class Draft:
         self._take(chunk[begun:], more)
         self._span(len(self.tail) + self._cut)
 
+    def nothing(self, chunk: str, *, more: bool) -> None:
+        """Place an empty chunk at the end, or the first that is not behind those that were."""
+        self._seam(len(self.tail), 0, "normalized", "touch", 0)
+        if chunk:
+            self._take(chunk, more)
+        self.spans.append(
+            Span(self._base + len(self.tail) - len(chunk), self._base + len(self.tail))
+        )
+
     def _seam(self, at: int, overlap: int, found: Confidence, method: Method, missing: int) -> None:
         index = len(self.spans)
         self.seams.append(Seam(index, self._base + at, overlap, found, method, missing))

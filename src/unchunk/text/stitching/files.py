@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from unchunk.domain import ChunkingStrategy
-from unchunk.errors import InvalidTextError
+from unchunk.errors import InvalidStrategyError, InvalidTextError
 from unchunk.text.stitching.inference import Votes, habits, is_round, leanings, votes
 from unchunk.text.stitching.seams import Confidence, Stitched
 from unchunk.text.stitching.solution import Solution, may_be_under, under, without
-from unchunk.text.stitching.verdict import judge, keeps_space
+from unchunk.text.stitching.verdict import Kept, judge, kept_space
 
 # How many strategies of other files are tried on one that shows none itself.
 _MOST_TRIED = 12
@@ -51,7 +51,7 @@ def stitch_files(
     answers = {
         name: answer
         for name, chunks in texts.items()
-        if (answer := _as_given(chunks, given[name])) is not None
+        if (answer := _as_given(name, chunks, given[name])) is not None
     }
     for name in answers:
         _report(progress, name)
@@ -74,14 +74,17 @@ def stitch_files(
     }
 
 
-def _as_given(chunks: Sequence[str], strategy: ChunkingStrategy | None) -> _Answer | None:
+def _as_given(
+    name: str, chunks: Sequence[str], strategy: ChunkingStrategy | None
+) -> _Answer | None:
     """The text under the strategy given, unless the chunks contradict it."""
     if strategy is None or not chunks:
         return None
-    solution = under(chunks, strategy)
-    alone = len(chunks) == 1
-    fits = solution.check != "no" or solution.has_gaps or not (strategy.overlap or alone)
-    return _Answer(solution, "verified") if fits else None
+    try:
+        solution = under(chunks, strategy)
+    except InvalidTextError as error:
+        raise InvalidTextError(f"{name}: {error}" if name else str(error)) from None
+    return _Answer(solution, "verified") if solution.holds else None
 
 
 def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool: Votes) -> _Answer:
@@ -93,8 +96,10 @@ def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool:
         # One joint alone shows some strategy always; that numbers are round shows it is meant.
         if count > 1 or is_round(strategy):
             solution = under(chunks, strategy)
-            if solution.check != "no" or solution.has_gaps or not strategy.overlap:
-                return _Answer(_in_input_order(solution, guess), "verified")
+            if solution.holds:
+                return _Answer(
+                    _in_input_order(solution, guess), _support(count, pool[strategy], given)
+                )
     others = [one for one, count in pool.most_common(_MOST_TRIED) if count > own[one]]
     fitting = [
         solution
@@ -117,43 +122,55 @@ def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool:
     return _Answer(guess, sure)
 
 
+def _support(own: int, pool: int, given: ChunkingStrategy | None) -> Confidence:
+    """How sure a strategy is that `own` joints of a file speak for, of `pool` in the store."""
+    if given is not None:
+        return "exact"
+    if own > 1:
+        return "verified"
+    return "consensus" if pool > own + 1 else "exact"
+
+
 def _in_input_order(solution: Solution, guess: Solution) -> Solution:
     """`solution` of the chunks of `guess`, with the positions that those had at first."""
     order = tuple(guess.order[at] for at in solution.order)
     return Solution(solution.chunks, order, solution.draft, solution.strategy, solution.check)
 
 
-def _kept(answers: Iterable[_Answer]) -> Callable[[Solution], bool | None]:
-    """Whether a file's chunks kept their white space: it shows, or files like it show it."""
-    shown: dict[ChunkingStrategy | None, bool] = {}
+def _kept(answers: Iterable[_Answer]) -> Callable[[Solution], bool]:
+    """Whether a file's chunks kept their white space: it shows, or files cut alike show it."""
+    shown: dict[ChunkingStrategy, Kept] = {}
     for answer in answers:
         solution = answer.solution
-        if len(solution.chunks) > 1:
-            before = shown.get(solution.strategy, False)
-            shown[solution.strategy] = before or keeps_space(solution)
+        if solution.strategy and solution.check == "same":
+            before = shown.get(
+                solution.strategy, Kept(before=False, behind=False, uncollapsed=False)
+            )
+            shown[solution.strategy] = before | kept_space(solution)
 
-    def kept(solution: Solution) -> bool | None:
-        if keeps_space(solution):
-            return True
-        if len(solution.chunks) > 1:
-            return solution.strategy is not None and shown[solution.strategy]
-        return any(shown.values()) if shown else None
+    def kept(solution: Solution) -> bool:
+        own = kept_space(solution)
+        return all(own | shown[solution.strategy] if solution.strategy in shown else own)
 
     return kept
 
 
 def _texts(name: str, chunks: Sequence[str]) -> list[str]:
     where = f" of {name!r}" if name else ""
-    if isinstance(chunks, str | bytes):
+    if isinstance(chunks, str | bytes) or not isinstance(chunks, Iterable):
         raise InvalidTextError(f"the chunks{where} are one {type(chunks).__name__}, not a list")
-    for at, chunk in enumerate(chunks):
+    texts = list(chunks)
+    for at, chunk in enumerate(texts):
         if not isinstance(chunk, str):
             raise InvalidTextError(f"chunk {at}{where} is {type(chunk).__name__}, not text")
-    return list(chunks)
+    return texts
 
 
 def _strategy_of(name: str, strategy: Strategies) -> ChunkingStrategy | None:
-    return strategy.get(name) if isinstance(strategy, Mapping) else strategy
+    found = strategy.get(name) if isinstance(strategy, Mapping) else strategy
+    if found is not None and not isinstance(found, ChunkingStrategy):
+        raise InvalidStrategyError(f"{found!r} is no ChunkingStrategy")
+    return found
 
 
 def _share(strategy: ChunkingStrategy | None) -> float | None:

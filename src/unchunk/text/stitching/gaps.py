@@ -24,7 +24,13 @@ class Gaps:
 
     def __init__(self, chunks: Sequence[str], longest: int, before: Sequence[str]) -> None:
         self._chunks = chunks
-        self._runs = Counter(found for chunk in chunks for found in _RUN.findall(chunk))
+        # The white space of each kind, by the word behind it, and "" for any word.
+        self._runs: dict[tuple[bool, str], Counter[str]] = {}
+        for chunk in chunks:
+            for run, word in _RUN.findall(chunk):
+                for key in (("\n\n" in run, word), ("\n\n" in run, "")):
+                    self._runs.setdefault(key, Counter())[run] += 1
+        self._pairs: dict[tuple[str, str], str] = {}
         self._size = max(map(len, chunks))
         self._longest = longest or self._size // 5
         in_line = [text for text in before if "\n" not in text[len(text.rstrip()) :]]
@@ -45,31 +51,27 @@ class Gaps:
         # A line that is short enough to be overlap, and is not, ended its paragraph.
         if len(left) - left.rfind("\n") <= self._longest:
             return True
-        return "\n" not in left + right and any("\n\n" in run for run, _ in self._runs)
+        return "\n" not in left + right and (True, "") in self._runs
 
     def _between_lines(self, right: str, least: str) -> str:
         """The commonest run of the kind, before the same word if that is known."""
-        word = _FIRST.search(right)
-        kind = {
-            found: count
-            for found, count in self._runs.items()
-            if ("\n\n" in found[0]) == (least == "\n\n")
-        }
-        same = Counter[str]()
-        every = Counter[str]()
-        for (run, follows), count in kind.items():
-            every[run] += count
-            if word and follows == word.group():
-                same[run] += count
-        ranked = (same or every).most_common(1)
-        return ranked[0][0] if ranked else least
+        word, kind = _FIRST.match(right), least == "\n\n"
+        runs = self._runs.get((kind, word.group())) if word else None
+        runs = runs or self._runs.get((kind, ""))
+        return runs.most_common(1)[0][0] if runs else least
 
     def _between_sentences(self, left: str, right: str) -> str:
         """What stands between the same two characters elsewhere, or one blank.
 
         Scripts that put no blanks between sentences may have none here.
         """
-        least = "+" if left[-1:].isascii() and right[:1].isascii() else "*"
-        pair = re.compile(f"{re.escape(left[-1:])}(\\s{least}){re.escape(right[:1])}")
+        edges = left[-1:], right[:1]
+        if edges not in self._pairs:
+            self._pairs[edges] = self._usual_between(*edges)
+        return self._pairs[edges]
+
+    def _usual_between(self, left: str, right: str) -> str:
+        least = "+" if left.isascii() and right.isascii() else "*"
+        pair = re.compile(f"{re.escape(left)}(\\s{least}){re.escape(right)}")
         found = Counter(run for chunk in self._chunks for run in pair.findall(chunk))
         return found.most_common(1)[0][0] if found else " "

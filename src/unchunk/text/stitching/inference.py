@@ -24,6 +24,8 @@ _KINDS: tuple[tuple[Unit, EncodingName], ...] = (
 # Chunks that show how large a chunk is; a chunk taken alone may have a token more or less.
 _SAMPLED = 8
 _EDGE = 3
+# Nobody cuts chunks larger than this by habit.
+_LARGEST = 32_768
 # The part of joints that must lie apart for a file to have no overlap at all.
 _MOSTLY = 0.8
 
@@ -83,7 +85,7 @@ def habits(chunks: Sequence[str]) -> Iterator[ChunkingStrategy]:
     """Strategies that people use and that give chunks of this size, the commonest first."""
     for unit, encoding in _KINDS[:3]:
         size = _usual_size(chunks, ChunkingStrategy(unit, 1, 0, encoding))
-        if size is None:
+        if size is None or size > _LARGEST:
             continue
         overlaps = [size // 2, size // 8, size // 4, size // 5, size // 10, 20, 50, 64, 100, 200]
         for overlap in dict.fromkeys(overlaps):
@@ -115,7 +117,7 @@ def _usual_size(chunks: Sequence[str], unit: ChunkingStrategy) -> int | None:
         return None
     edge = _EDGE if unit.unit == "tokens" else 0
     middle = median_low(counts)
-    if max(counts) - min(counts) > 2 * edge or last > middle + edge:
+    if middle < 1 or max(counts) - min(counts) > 2 * edge or last > middle + edge:
         return None
     near = range(middle - edge, middle + edge + 1)
     return min(

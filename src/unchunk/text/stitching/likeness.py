@@ -55,7 +55,7 @@ def compare(chunks: Sequence[str], share: float | None = None) -> Draft:
         more = index + 1 < len(chunks)
         if index not in joints:
             # It is empty, or the first that is not: stripping leaves nothing of blanks.
-            draft.append(chunk, "", "normalized", "touch", more=more)
+            draft.nothing(chunk, more=more)
             continue
         left, found = chunks[lefts[index]], joints[index]
         if not found.borders:
@@ -94,7 +94,8 @@ def joint(left: str, right: str, *, last: bool) -> Joint:
         if border.length >= repeats or telling <= border.length > longest.length / 2
     ]
     new = longest.length + longest.lead < len(right)
-    certain = len(found) == 1 and new and not _turns_round(left, longest.length)
+    repeats_itself = right in left or _turns_round(left, longest.length)
+    certain = len(found) == 1 and new and not repeats_itself
     return Joint([longest, *others], certain)
 
 

@@ -27,7 +27,9 @@ def stitch_chunks(chunks: Iterable[str | HasText], overlap_chars: int) -> str:
         raise InvalidTextError(f"overlap_chars must be at least 0, not {overlap_chars}")
     parts: list[str] = []
     for chunk in chunks:
-        text = chunk if isinstance(chunk, str) else chunk.text
+        text = chunk if isinstance(chunk, str) else getattr(chunk, "text", None)
+        if not isinstance(text, str):
+            raise InvalidTextError(f"a chunk is {type(chunk).__name__}, not text")
         if not parts:
             parts.append(text)
         elif 0 < overlap_chars < len(text):

@@ -1,11 +1,13 @@
 """The order of chunks, where their overlaps determine it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from unchunk.text.stitching.borders import CUT, fit, is_informative
 
 _ANCHOR = 24
 _MOST_ALIKE = 4
+# A chunk in which others may begin at so many places repeats itself: they tell nothing.
+_MOST_TRIED = 64
 
 
 def chain(chunks: Sequence[str]) -> list[int]:
@@ -21,10 +23,11 @@ def chain(chunks: Sequence[str]) -> list[int]:
         for left, right in follows.items()
         if right is not None and precedes[right] == left
     }
-    begins = [at for at in range(len(chunks)) if at not in set(linked.values())]
-    long = [at for at in begins if at in linked or len(chunks[at]) >= _ANCHOR]
+    inner = set(linked.values())
+    begins = [at for at in range(len(chunks)) if at not in inner]
+    begins.sort(key=lambda at: at not in linked and len(chunks[at]) < _ANCHOR)
     ordered: list[int] = []
-    for begin in long + [at for at in begins if at not in set(long)]:
+    for begin in begins:
         at: int | None = begin
         while at is not None:
             ordered.append(at)
@@ -45,22 +48,30 @@ def _best(chunks: Sequence[str]) -> tuple[dict[int, int | None], dict[int, int |
     right_of: dict[int, tuple[int, int | None]] = {}
     left_of: dict[int, tuple[int, int | None]] = {}
     for left, chunk in enumerate(chunks):
-        tail = chunk.removesuffix(CUT)
-        for at in range(len(tail) - _ANCHOR + 1):
-            for right in anchors.get(tail[at : at + _ANCHOR], ()):
-                if right == left:
-                    continue
-                border = fit(tail, at, chunks[right])
-                if border is None or border.length < len(tail) - at:
-                    continue
-                if not is_informative(tail[at:]):
-                    continue
-                _keep(right_of, left, border.length, right)
-                _keep(left_of, right, border.length, left)
+        for right, length in _followers(chunks, left, chunk.removesuffix(CUT), anchors):
+            _keep(right_of, left, length, right)
+            _keep(left_of, right, length, left)
     return (
         {at: right_of.get(at, (0, None))[1] for at in range(len(chunks))},
         {at: left_of.get(at, (0, None))[1] for at in range(len(chunks))},
     )
+
+
+def _followers(
+    chunks: Sequence[str], left: int, tail: str, anchors: dict[str, list[int]]
+) -> Iterator[tuple[int, int]]:
+    """Which chunks begin as `tail`, the chunk at `left`, ends, and how much they share."""
+    tried = 0
+    for at in range(len(tail) - _ANCHOR + 1):
+        for right in anchors.get(tail[at : at + _ANCHOR], ()):
+            if right == left:
+                continue
+            tried += 1
+            if tried > _MOST_TRIED:
+                return
+            border = fit(tail, at, chunks[right])
+            if border and border.length == len(tail) - at and is_informative(tail[at:]):
+                yield right, border.length
 
 
 def _keep(best: dict[int, tuple[int, int | None]], at: int, length: int, other: int) -> None:

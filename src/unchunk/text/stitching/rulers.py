@@ -9,6 +9,8 @@ from unchunk.domain import ChunkingStrategy
 from unchunk.text.stitching.draft import Draft
 from unchunk.text.tokens import SAFE_CUT, get_encoding
 
+# As often as a pattern may repeat.
+_MOST_REPEATS = 2**31
 _WORD = re.compile(r"\S+")
 
 
@@ -74,7 +76,7 @@ class WordRuler:
 
     def __init__(self, strategy: ChunkingStrategy) -> None:
         self._size, self._stride = strategy.size, strategy.stride
-        self._step = re.compile(rf"\s*+(?:\S++\s*+){{{strategy.stride}}}")
+        self._step = re.compile(rf"\s*+(?:\S++\s*+){{{min(strategy.stride, _MOST_REPEATS)}}}")
 
     def next(self, draft: Draft) -> int:
         step = self._step.match(draft.tail, draft.at)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from unchunk.domain import ChunkingStrategy, Span
 
@@ -11,23 +11,21 @@ Confidence = Literal[
 ]
 """From the surest to the least sure.
 
-verified    the text, cut again under the strategy, gives exactly these chunks, and no other does
+verified    the text, cut again, gives exactly these chunks, and nothing hints at another origin
 consensus   the same, but only the other files of the store settle which strategy it is
 exact       the overlap is the same on both sides and too long to be chance
 normalized  as exact, but the chunks do not hold all white space, so the text may lack some
-assumed     nothing overlaps, and the strategy says that nothing should
+assumed     nothing overlaps, or too little to prove anything, and the strategy says so
 ambiguous   several joints fit and nothing settles which; or an end may be missing
 lossy       a character was cut in two and no chunk holds it whole
-none        no joint was found: a newline stands between the chunks
+none        no joint was found: what stands between the chunks is a guess
 """
 
 Method = Literal["clock", "border", "touch", "newline"]
 """How a joint was found: where the strategy's stride says, where the chunks share their
 text, end to end because the strategy has no overlap there, or not at all."""
 
-_ORDER: tuple[Confidence, ...] = (
-    "verified", "consensus", "exact", "normalized", "assumed", "ambiguous", "lossy", "none",
-)  # fmt: skip
+_ORDER: tuple[Confidence, ...] = get_args(Confidence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from unchunk.text.stitching.clock import follow, recuts
 from unchunk.text.stitching.draft import Draft
 from unchunk.text.stitching.likeness import compare
 from unchunk.text.stitching.order import chain
-from unchunk.text.stitching.rulers import ruler_for
+from unchunk.text.stitching.rulers import Ruler, ruler_for
 
 _LOOKED_AT = 4
+_SLACK = 8
 
-Check = Literal["same", "stripped", "no"]
+Check = Literal["same", "stripped", "sized", "no"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class Solution:
     """A text for one file, and what came of cutting it again.
 
     `check` is "same" if that gave these very chunks, "stripped" if it gave them but for the
-    white space at their edges, "no" if it did not or there is no strategy to cut by.
+    white space at their edges, "sized" if it did not, but all are as large as they should be
+    and nothing should overlap, "no" if not even that or there is no strategy to cut by.
     """
 
     chunks: Sequence[str]
@@ -35,6 +37,11 @@ class Solution:
     def broken(self) -> int:
         """How many joints are not where two chunks share their text."""
         return sum(seam.method in ("newline", "touch") for seam in self.draft.seams)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing in the chunks speaks against the strategy."""
+        return self.strategy is not None and (self.check != "no" or self.has_gaps)
 
     @property
     def has_gaps(self) -> bool:
@@ -59,9 +66,17 @@ def under(chunks: Sequence[str], strategy: ChunkingStrategy) -> Solution:
             check = "same"
         elif recuts(text, ordered, ruler, draft.seams, stripped=True):
             check = "stripped"
+        elif not strategy.overlap and _sized(ordered, strategy.size, ruler):
+            check = "sized"
         return Solution(ordered, order, draft, strategy, check)
 
     return _in_best_order(chunks, solve) if strategy.overlap else solve(tuple(range(len(chunks))))
+
+
+def _sized(chunks: Sequence[str], size: int, ruler: Ruler) -> bool:
+    """Whether the first chunks have `size` units; marks of cut characters count a few more."""
+    counts = [ruler.count(chunk) for chunk in chunks[:-1][:_LOOKED_AT]]
+    return bool(counts) and all(abs(count - size) <= _SLACK for count in counts)
 
 
 def may_be_under(chunks: Sequence[str], strategy: ChunkingStrategy) -> bool:

@@ -1,24 +1,29 @@
 """How sure a solution is. Where it is in doubt, it says less than it could."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import or_
 from statistics import median
+from typing import NamedTuple
 
+from unchunk.domain import Span
 from unchunk.text.stitching.borders import is_informative
 from unchunk.text.stitching.likeness import joint
 from unchunk.text.stitching.rulers import ruler_for
 from unchunk.text.stitching.seams import Confidence, Seam, Stitched, worst
 from unchunk.text.stitching.solution import Solution
 
+_UNCOLLAPSED = re.compile(r"\s\s|[^\S ]")
 # How long, against the usual one, a last chunk is that may not be the last.
 _NEARLY = 0.8
 
 
-def judge(solution: Solution, support: Confidence, *, kept: bool | None) -> Stitched:
+def judge(solution: Solution, support: Confidence, *, kept: bool) -> Stitched:
     """The result, with a confidence that no other origin of these chunks would make false.
 
     `support` is how sure the strategy is, and with it each joint that the check confirms;
-    `kept` tells whether the chunker left white space as it was, where that is known.
+    `kept` tells that the chunker left white space as it was.
     """
     text = solution.draft.text
     confirmed = solution.check == "same" and not solution.broken
@@ -29,9 +34,9 @@ def judge(solution: Solution, support: Confidence, *, kept: bool | None) -> Stit
     notes = []
     if not seams:
         sure.append(support if confirmed and kept and support == "verified" else "exact")
-    if kept is False:
+    if not kept:
         sure.append("normalized")
-        notes.append("no chunk shows its outer white space: the text may lack some")
+        notes.append("not all kinds of white space show in the chunks: the text may lack some")
     for doubt in _ends(solution, text) if kept or solution.strategy else ():
         sure.append("ambiguous")
         notes.append(doubt)
@@ -46,36 +51,51 @@ def judge(solution: Solution, support: Confidence, *, kept: bool | None) -> Stit
         text,
         seams,
         worst(sure),
-        solution.strategy,
-        tuple(solution.draft.spans),
+        solution.strategy if solution.holds else None,
+        tuple(_within(span, len(text)) for span in solution.draft.spans),
         solution.order,
         tuple(notes),
     )
 
 
-def keeps_space(solution: Solution) -> bool:
-    """Whether these chunks show that white space was neither stripped nor collapsed."""
-    return any(chunk[:1].isspace() or chunk[-1:].isspace() for chunk in solution.chunks)
+class Kept(NamedTuple):
+    """What chunks show of white space: at their beginnings, at their ends, and uncollapsed."""
+
+    before: bool
+    behind: bool
+    uncollapsed: bool
+
+    def __or__(self, other: tuple[bool, ...]) -> "Kept":
+        return Kept(*map(or_, self, other))
+
+
+def kept_space(solution: Solution) -> Kept:
+    """What these chunks show; only what is seen was surely left as it was."""
+    return Kept(
+        any(chunk[:1].isspace() for chunk in solution.chunks),
+        any(chunk[-1:].isspace() for chunk in solution.chunks),
+        any(_UNCOLLAPSED.search(chunk) for chunk in solution.chunks),
+    )
 
 
 def _confirmed(solution: Solution, text: str, support: Confidence) -> Iterator[Seam]:
     """The joints of a text that gives these chunks again.
 
-    One whose overlap is too poor, or that the text repeats one stride further, would be there too if a chunk
+    One whose overlap is too poor, or that the text repeats, would be there too if a chunk
     were missing: the check alone does not prove it.
     """
-    previous = ""
+    seen: set[str] = set()
     for seam, before in zip(solution.draft.seams, solution.draft.spans, strict=False):
         overlap = text[seam.start : seam.start + seam.overlap]
         if seam.overlap == len(solution.chunks[seam.index]):
             yield replace(seam, confidence=support)
         elif not is_informative(overlap):
             yield replace(seam, confidence=worst([support, "assumed"]))
-        elif overlap == previous or text.startswith(overlap, before.start):
+        elif overlap in seen or text.startswith(overlap, before.start):
             yield replace(seam, confidence="ambiguous")
         else:
             yield replace(seam, confidence=support)
-        previous = overlap
+        seen.add(overlap)
 
 
 def _compared(solution: Solution) -> Iterator[Seam]:
@@ -87,6 +107,11 @@ def _compared(solution: Solution) -> Iterator[Seam]:
             yield replace(seam, confidence="ambiguous")
         else:
             yield seam
+
+
+def _within(span: Span, length: int) -> Span:
+    """`span` without the character that its chunk cuts, where the text does not have it."""
+    return Span(min(span.start, length), min(span.end, length))
 
 
 def _ends(solution: Solution, text: str) -> Iterator[str]:

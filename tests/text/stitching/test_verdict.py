@@ -1,0 +1,204 @@
+"""How sure a result is: each confidence, with the note that goes with it."""
+
+import pytest
+
+import corpus
+import foreign
+from unchunk.domain import ChunkingStrategy
+from unchunk.text.stitching import stitch, stitch_files
+from unchunk.text.stitching.seams import Confidence, Stitched
+from unchunk.text.stitching.solution import under, without
+from unchunk.text.stitching.verdict import Kept, judge, kept_space
+
+GENERATED = dict(corpus.generated())
+PROSE = GENERATED["words-6000"]
+CHARS = ChunkingStrategy("chars", 300, 100)
+CHUNKS = foreign.chars(300, 100).cut(PROSE)
+ROW = "2024-01-01 request served in 12 ms\n"
+SURE = ("verified", "consensus", "exact")
+NO_SPACE = "not all kinds of white space show in the chunks: the text may lack some"
+MORE = "the last chunk is full: more may have followed"
+
+
+def confidences(result: Stitched) -> list[Confidence]:
+    return [seam.confidence for seam in result.seams]
+
+
+def test_verified_is_a_text_that_gives_its_chunks_again() -> None:
+    result = stitch(CHUNKS, CHARS)
+    assert result.text == PROSE
+    assert set(confidences(result)) == {result.confidence} == {"verified"}
+    assert result.notes == ()
+
+
+def test_consensus_is_what_the_other_files_settle() -> None:
+    chunker = foreign.tokens(512, 64)
+    rows = chunker.cut(GENERATED["rows-6000"])
+    alone = stitch(rows)
+    together = stitch_files({"rows": rows, "prose": chunker.cut(GENERATED["words-15000"])})
+    assert alone.confidence == "ambiguous"
+    assert together["rows"].confidence == "consensus"
+    assert together["rows"].text == GENERATED["rows-6000"]
+    assert together["prose"].confidence == "verified"
+
+
+def test_exact_is_what_shares_more_than_chance_with_no_strategy() -> None:
+    chunks = [" " + PROSE[:401], PROSE[330:760], PROSE[700:1100], PROSE[1050:1200]]
+    result = stitch(chunks)
+    assert result.text == " " + PROSE[:1200]
+    assert result.strategy is None
+    assert set(confidences(result)) == {result.confidence} == {"exact"}
+
+
+def test_one_chunk_is_exact_unless_its_strategy_is_known() -> None:
+    assert stitch(["one chunk alone"]).confidence == "exact"
+    assert stitch(["one chunk alone"], ChunkingStrategy("tokens", 800, 400)).confidence == "exact"
+    others = {"other": foreign.tokens(100, 50).cut(PROSE), "one": ["one chunk alone"]}
+    assert stitch_files(others, ChunkingStrategy("tokens", 100, 50))["one"].confidence == "verified"
+
+
+def test_normalized_is_what_may_lack_white_space() -> None:
+    chunker = foreign.words(60, 15)
+    result = stitch(chunker.cut(PROSE), chunker.strategy)
+    assert result.text == chunker.leaves(PROSE)
+    assert result.confidence == "normalized"
+    assert NO_SPACE in result.notes
+
+
+def test_assumed_is_what_no_overlap_confirms() -> None:
+    result = stitch(["one tw", "o thre", "e"], ChunkingStrategy("chars", 6, 0))
+    assert result.text == "one two three"
+    assert set(confidences(result)) == {result.confidence} == {"assumed"}
+
+
+def test_ambiguous_is_a_text_whose_end_may_be_missing() -> None:
+    result = stitch(CHUNKS[:-1], CHARS)
+    assert PROSE.startswith(result.text)
+    assert result.confidence == "ambiguous"
+    assert MORE in result.notes
+
+
+def test_lossy_is_a_character_that_no_chunk_holds_whole() -> None:
+    chunker = foreign.tokens(3, 0)
+    chunks = chunker.cut("a🙃b c")
+    assert chunks == ["a�", "�b c"]
+    result = stitch(chunks, chunker.strategy)
+    assert result.text == "a�b c"
+    assert result.confidence == "lossy"
+
+
+def test_none_is_where_no_joint_was_found() -> None:
+    result = stitch([" one thing", "quite another, and longer "])
+    assert result.text == " one thing\nquite another, and longer "
+    assert confidences(result) == [result.confidence] == ["none"]
+    nothing = stitch([])
+    assert (nothing.text, nothing.confidence) == ("", "none")
+    assert nothing.notes == ("there are no chunks",)
+
+
+def test_a_missing_chunk_is_noted() -> None:
+    result = stitch(CHUNKS[:4] + CHUNKS[5:], CHARS)
+    assert result.missing == 1
+    assert "at least 1 missing: the stride shows where" in result.notes
+
+
+def test_another_order_is_noted() -> None:
+    result = stitch(CHUNKS[::-1], CHARS)
+    assert result.text == PROSE
+    assert "the chunks were not in the order of the text and were put so" in result.notes
+    assert result.confidence == "verified"
+
+
+def test_the_order_of_two_chunks_alone_is_never_sure() -> None:
+    two = foreign.chars(300, 100).cut(PROSE[:450])
+    result = stitch(two[::-1], CHARS)
+    assert result.text == PROSE[:450]
+    assert result.reordered
+    assert result.confidence == "ambiguous"
+
+
+def test_a_text_that_begins_with_a_blank_as_tokens_in_the_middle_do_may_lack_its_beginning() -> (
+    None
+):
+    chunker = foreign.tokens(100, 50)
+    chunks = chunker.cut(PROSE)
+    first = next(at for at, chunk in enumerate(chunks) if at and chunk.startswith(" "))
+    result = stitch(chunks[first:], chunker.strategy)
+    assert PROSE.endswith(result.text)
+    assert result.confidence == "ambiguous"
+    assert "the first chunk may be missing" in " ".join(result.notes)
+
+
+def test_with_no_strategy_a_last_chunk_as_long_as_the_others_may_not_be_the_last() -> None:
+    spans = [(0, 401), (330, 760), (700, 1100), (1050, 1463)]
+    chunks = [" " + PROSE[:401], *(PROSE[start:end] for start, end in spans[1:])]
+    result = stitch(chunks)
+    assert result.text == " " + PROSE[:1463]
+    assert result.confidence == "ambiguous"
+    assert "the last chunk is as long as the others: more may have followed" in result.notes
+
+
+@pytest.mark.parametrize(
+    ("size", "overlap"), [(8, 4), (8, 2), (6, 3), (5, 1), (4, 3)], ids=lambda rows: f"{rows} rows"
+)
+@pytest.mark.parametrize("rest", [0, 7, 20])
+def test_rows_that_repeat_every_stride_are_not_sure_since_a_chunk_may_be_missing_unseen(
+    size: int, overlap: int, rest: int
+) -> None:
+    strategy = ChunkingStrategy("chars", size * len(ROW), overlap * len(ROW))
+    text = ROW * 40 + ROW[:rest]
+    chunks = foreign.chars(strategy.size, strategy.overlap).cut(text)
+    for some in (chunks, chunks[:3] + chunks[4:]):
+        for known in (strategy, None):
+            assert stitch(some, known).confidence not in SURE
+
+
+@pytest.mark.parametrize("name", ["rows-6000", "log-6000", "dashes-6000", "one-letter-6000"])
+def test_a_repetitive_text_that_lacks_a_chunk_is_not_sure(name: str) -> None:
+    for chunker in (foreign.tokens(512, 64), foreign.tokens(800, 400), foreign.chars(1000, 200)):
+        chunks = chunker.cut(GENERATED[name])
+        for at in range(1, len(chunks)):
+            result = stitch(chunks[:at] + chunks[at + 1 :], chunker.strategy)
+            assert result.confidence not in SURE or result.text == GENERATED[name]
+
+
+def test_an_overlap_too_poor_to_prove_anything_is_assumed() -> None:
+    result = stitch(["-" * 30, "-" * 30, "-" * 20], ChunkingStrategy("chars", 30, 10))
+    assert result.text == "-" * 60
+    assert confidences(result) == ["assumed", "assumed"]
+
+
+def test_a_last_chunk_that_lies_within_the_one_before_proves_as_much_as_the_check() -> None:
+    chunker = foreign.tokens(100, 50, to_the_last=True)
+    text = GENERATED["words-6000"]
+    result = stitch(chunker.cut(text), chunker.strategy)
+    assert result.text == text
+    assert result.confidence == "verified"
+
+
+def test_the_support_of_the_strategy_is_that_of_its_joints() -> None:
+    solution = under(CHUNKS, CHARS)
+    for support in ("verified", "consensus", "ambiguous"):
+        assert set(confidences(judge(solution, support, kept=True))) == {support}
+
+
+def test_a_text_that_was_not_confirmed_is_at_most_exact() -> None:
+    solution = without([" " + CHUNKS[0], *CHUNKS[1:-1], CHUNKS[-1][:150]])
+    assert judge(solution, "verified", kept=True).confidence == "exact"
+
+
+def test_chunks_show_that_they_kept_their_white_space_or_not() -> None:
+    assert kept_space(without(["one ", "two"])) == Kept(False, True, False)
+    assert kept_space(without(["one", "\ttwo"])) == Kept(True, False, True)
+    assert kept_space(without(["one two", "three"])) == Kept(False, False, False)
+    assert kept_space(without([" one", "two\n"])) == Kept(True, True, True)
+    assert not any(kept_space(without(["", ""])))
+
+
+def test_what_other_files_show_of_white_space_holds_for_files_cut_alike() -> None:
+    chunker = foreign.chars(300, 100)
+    bare = GENERATED["base64-one-line-6000"]
+    alone = stitch(chunker.cut(bare), CHARS)
+    together = stitch_files({"bare": chunker.cut(bare), "prose": CHUNKS}, CHARS)
+    assert (alone.text, alone.confidence) == (bare, "normalized")
+    assert (together["bare"].text, together["bare"].confidence) == (bare, "verified")
