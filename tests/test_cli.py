@@ -95,6 +95,21 @@ def test_no_name_leaves_the_folder_or_overwrites_another(tmp_path: Path) -> None
     assert written == {name + "!" for name in names}
 
 
+def test_a_suffix_cannot_leave_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "here"
+    done = run("-", "-o", str(folder), "--suffix", "/../../out", lines=chunk_lines(a=["x"]))
+    assert done.exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"here"}
+    assert (folder / "a_.._.._out").read_text() == "x"
+
+
+def test_a_name_that_cannot_be_printed_is_no_trouble(tmp_path: Path) -> None:
+    done = run("-", "-o", str(tmp_path), lines='{"file": "a\\ud800", "text": "hello there"}\n')
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "a_.reconstructed.md").read_text() == "hello there"
+    assert (tmp_path / "report.json").exists()
+
+
 def test_what_is_there_is_overwritten_whole(tmp_path: Path) -> None:
     target = tmp_path / "a.reconstructed.md"
     target.write_text("something old and long")

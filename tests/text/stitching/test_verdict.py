@@ -43,16 +43,18 @@ def test_consensus_is_what_the_other_files_settle() -> None:
 
 
 def test_exact_is_what_shares_more_than_chance_with_no_strategy() -> None:
-    chunks = [" " + PROSE[:401], PROSE[330:760], PROSE[700:1100], PROSE[1050:1200]]
-    result = stitch(chunks)
-    assert result.text == " " + PROSE[:1200]
+    text = " " + PROSE[:1200] + "\n"
+    result = stitch([text[:402], text[331:761], text[701:1101], text[1051:]])
+    assert result.text == text
     assert result.strategy is None
     assert set(confidences(result)) == {result.confidence} == {"exact"}
 
 
 def test_one_chunk_is_exact_unless_its_strategy_is_known() -> None:
-    assert stitch(["one chunk alone"]).confidence == "exact"
-    assert stitch(["one chunk alone"], ChunkingStrategy("tokens", 800, 400)).confidence == "exact"
+    assert stitch([" one chunk alone\n"]).confidence == "exact"
+    assert stitch(["one chunk, stripped perhaps"]).confidence == "normalized"
+    known = ChunkingStrategy("tokens", 800, 400)
+    assert stitch(["one chunk alone"], known).confidence == "normalized"
     others = {"other": foreign.tokens(100, 50).cut(PROSE), "one": ["one chunk alone"]}
     assert stitch_files(others, ChunkingStrategy("tokens", 100, 50))["one"].confidence == "verified"
 
@@ -130,10 +132,9 @@ def test_a_text_that_begins_with_a_blank_as_tokens_in_the_middle_do_may_lack_its
 
 
 def test_with_no_strategy_a_last_chunk_as_long_as_the_others_may_not_be_the_last() -> None:
-    spans = [(0, 401), (330, 760), (700, 1100), (1050, 1463)]
-    chunks = [" " + PROSE[:401], *(PROSE[start:end] for start, end in spans[1:])]
-    result = stitch(chunks)
-    assert result.text == " " + PROSE[:1463]
+    text = " " + PROSE[:1463] + "\n"
+    result = stitch([text[:402], text[331:761], text[701:1101], text[1051:]])
+    assert result.text == text
     assert result.confidence == "ambiguous"
     assert "the last chunk is as long as the others: more may have followed" in result.notes
 

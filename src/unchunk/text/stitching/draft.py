@@ -77,12 +77,14 @@ class Draft:
 
     def nothing(self, chunk: str, *, more: bool) -> None:
         """Place an empty chunk at the end, or the first that is not behind those that were."""
-        self._seam(len(self.tail), 0, "normalized", "touch", 0)
+        at = len(self.tail)
+        self._seam(at, 0, "normalized", "touch", 0)
         if chunk:
+            self._move(at, 0)
             self._take(chunk, more)
-        self.spans.append(
-            Span(self._base + len(self.tail) - len(chunk), self._base + len(self.tail))
-        )
+            self._span(len(self.tail) + self._cut)
+        else:
+            self.spans.append(Span(self._base + at, self._base + at))
 
     def _seam(self, at: int, overlap: int, found: Confidence, method: Method, missing: int) -> None:
         index = len(self.spans)
