@@ -107,6 +107,11 @@ def _store(
     for at in range(rng.choice([1, 1, 2, 6])):
         name, text = rng.choice(texts)
         text = _piece(rng, text)
+        if rng.random() < 0.3:
+            text += "\n" + _piece(rng, rng.choice(texts)[1])
+        if rng.random() < 0.6:
+            # All kinds of white space, so that it does not keep the result from being sure.
+            text = f"\t{text} \n"
         strategy = _strategy(rng) if mixed else shared
         key = f"{at} {name}"
         cuts[key] = strategy

@@ -237,3 +237,8 @@ def test_a_million_letters_with_no_blank_are_encoded() -> None:
     encoding = get_encoding()
     ids = encoding.encode("a" * 1_500_000)
     assert encoding.decode(ids) == "a" * 1_500_000
+
+
+def test_a_negative_id_is_no_token() -> None:
+    with pytest.raises(InvalidTextError, match="-1 is no token of cl100k_base"):
+        get_encoding("cl100k_base").decode([5, -1])

@@ -51,12 +51,11 @@ class Encoding:
         return sum(len(self._encode(block)) for block in safe_blocks(text))
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
-        try:
-            return b"".join(map(self.vocabulary.__getitem__, ids))
-        except IndexError:
-            raise InvalidTextError(
-                f"{max(ids)} is no token of {self.name}, which has {len(self.vocabulary)}"
-            ) from None
+        known = range(len(self.vocabulary))
+        if ids and not (min(ids) in known and max(ids) in known):
+            unknown = min(ids) if min(ids) not in known else max(ids)
+            raise InvalidTextError(f"{unknown} is no token of {self.name}, which has {len(known)}")
+        return b"".join(map(self.vocabulary.__getitem__, ids))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of `ids`, with U+FFFD where they begin or end inside a character."""

@@ -109,3 +109,39 @@ def test_a_size_beyond_all_measure_is_a_size() -> None:
     chunks = ["one two three\n"]
     assert stitch(chunks, ChunkingStrategy("words", 2**32 + 9, 1)).text == chunks[0]
     assert stitch(["a b", "b c"], ChunkingStrategy("words", 2**33, 1)).text.startswith("a b")
+
+
+ROW = "[info] request served in 12 ms\n"
+
+
+@pytest.mark.parametrize("head", [" #\n", " " + prose(7, 1500) + "\n\n"])
+def test_a_chunk_missing_among_rows_is_not_overlooked(head: str) -> None:
+    for chunker in (foreign.chars(124, 31), foreign.tokens(800, 400), foreign.tokens(60, 4)):
+        chunks = chunker.cut(head + ROW * 130 + "\n" + prose(8, 3000) + " \n")
+        for at in range(1, len(chunks) - 1):
+            damaged = chunks[:at] + chunks[at + 1 :]
+            assert stitch(damaged, chunker.strategy).confidence not in SURE
+            assert stitch(damaged).confidence not in SURE
+
+
+@pytest.mark.parametrize("size", [25, 30, 41, 60])
+@pytest.mark.parametrize("overlap", [0, 1, 2, 5, 8, 12, 20])
+def test_a_short_period_is_not_taken_for_overlap(size: int, overlap: int) -> None:
+    for text in (" x\n\n" + "Some words. " * 9 + " \n", " k\n\n" + ROW * 12 + " \n"):
+        result = stitch(foreign.chars(size, overlap).cut(text))
+        assert result.text == text or result.confidence not in SURE
+
+
+def test_a_replacement_character_is_a_character_where_none_is_cut() -> None:
+    assert stitch(["�", "�", " "], ChunkingStrategy("chars", 1, 0)).text == "�� "
+    text = "�� �� "
+    assert stitch(foreign.chars(4, 1).cut(text), ChunkingStrategy("chars", 4, 1)).text == text
+
+
+def test_one_chunk_three_times_is_no_overlap() -> None:
+    assert stitch(["the quick brown fox jumps over"] * 3).text.count("fox") == 3
+
+
+def test_an_overlap_that_ends_in_a_cut_character_is_seen() -> None:
+    found = detect_chunk_overlap("some text about 漢字�", "text about 漢字か more")
+    assert (found.overlap_chars, found.confidence) == (13, "exact")

@@ -33,13 +33,20 @@ def test_verified_is_a_text_that_gives_its_chunks_again() -> None:
 
 def test_consensus_is_what_the_other_files_settle() -> None:
     chunker = foreign.tokens(512, 64)
-    rows = chunker.cut(GENERATED["rows-6000"])
-    alone = stitch(rows)
-    together = stitch_files({"rows": rows, "prose": chunker.cut(GENERATED["words-15000"])})
-    assert alone.confidence == "ambiguous"
-    assert together["rows"].confidence == "consensus"
-    assert together["rows"].text == GENERATED["rows-6000"]
-    assert together["prose"].confidence == "verified"
+    text = PROSE[:2000] + "\n"
+    short = chunker.cut(text)
+    together = stitch_files({"short": short, "prose": chunker.cut(GENERATED["words-15000"])})
+    assert len(short) == 2
+    assert stitch(short).confidence != "verified"
+    assert (together["short"].text, together["short"].confidence) == (text, "consensus")
+
+
+def test_rows_stay_ambiguous_even_where_others_settle_how_they_were_cut() -> None:
+    chunker = foreign.tokens(512, 64)
+    rows = GENERATED["rows-6000"]
+    files = {"rows": chunker.cut(rows), "prose": chunker.cut(GENERATED["words-15000"])}
+    result = stitch_files(files)["rows"]
+    assert (result.text, result.confidence) == (rows, "ambiguous")
 
 
 def test_exact_is_what_shares_more_than_chance_with_no_strategy() -> None:

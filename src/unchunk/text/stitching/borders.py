@@ -50,6 +50,8 @@ def detect_chunk_overlap(chunk_a_text: str, chunk_b_text: str) -> ChunkOverlapIn
         if not isinstance(chunk, str):
             raise InvalidTextError(f"a chunk is {type(chunk).__name__}, not text")
     border = next(borders(chunk_a_text, chunk_b_text), None)
+    if border is None:
+        border = next(borders(chunk_a_text.removesuffix(CUT), chunk_b_text), None)
     if border is not None:
         return ChunkOverlapInfo(border.length + border.lead, "exact")
     shared = loose_border(chunk_a_text, chunk_b_text)

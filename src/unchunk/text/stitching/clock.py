@@ -18,7 +18,7 @@ _NEAR = 8
 
 def follow(chunks: Sequence[str], strategy: ChunkingStrategy, ruler: Ruler) -> Draft:
     """Join `chunks` where the clock says; where it does not fit, where they do."""
-    draft = Draft(chunks[0], more=len(chunks) > 1)
+    draft = Draft(chunks[0], more=len(chunks) > 1, cuts=strategy.unit == "tokens")
     for index in range(1, len(chunks)):
         chunk, more = chunks[index], index + 1 < len(chunks)
         if not strategy.overlap:

@@ -12,10 +12,10 @@ class Draft:
     """Grows chunk by chunk. `tail[at:]` is the last chunk that was placed.
 
     The mark of a character that the last chunk cut is kept out of `tail`: the next chunk
-    holds that character whole, or it is lost.
+    holds that character whole, or it is lost. Where nothing `cuts` characters, it is no mark.
     """
 
-    def __init__(self, first: str, *, more: bool) -> None:
+    def __init__(self, first: str, *, more: bool, cuts: bool = True) -> None:
         self.tail = ""
         self.at = 0
         self.lead = 0
@@ -23,6 +23,7 @@ class Draft:
         self.spans: list[Span] = []
         self._done: list[str] = []
         self._base = 0
+        self._cuts = cuts
         self._cut = False
         self._take(first, more)
         self._span(len(self.tail) + self._cut)
@@ -48,7 +49,7 @@ class Draft:
         """Place `chunk` at the end, where it repeats nothing."""
         lead = 0
         if not glue:
-            lead = min(3, len(chunk) - len(chunk.lstrip(CUT)))
+            lead = min(3, len(chunk) - len(chunk.lstrip(CUT))) if self._cuts else 0
             if self._cut or lead:
                 found = "lossy"
                 glue = CUT
@@ -106,5 +107,5 @@ class Draft:
         self.at = at
 
     def _take(self, text: str, more: bool) -> None:
-        self._cut = more and text.endswith(CUT)
+        self._cut = self._cuts and more and text.endswith(CUT)
         self.tail += text[:-1] if self._cut else text

@@ -115,8 +115,11 @@ def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool:
         solution = under(chunks, strategy)
         if solution.check == "same" or solution.has_gaps:
             return _Answer(_in_input_order(solution, guess), "ambiguous")
-    # Joints that speak for a strategy which then does not hold: some of them are chance.
-    sure: Confidence = "ambiguous" if any(count > 1 for count in own.values()) else "exact"
+    # Joints that speak for a strategy, or chunks said to have one, which then does not hold:
+    # some of the joints may be chance.
+    contradicted = given is not None and any(kept_space(guess))
+    chance = contradicted or any(count > 1 for count in own.values())
+    sure: Confidence = "ambiguous" if chance else "exact"
     if given is not None and (solution := under(chunks, given)).broken < guess.broken:
         return _Answer(_in_input_order(solution, guess), sure)
     return _Answer(guess, sure)
@@ -124,10 +127,10 @@ def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool:
 
 def _support(own: int, pool: int, given: ChunkingStrategy | None) -> Confidence:
     """How sure a strategy is that `own` joints of a file speak for, of `pool` in the store."""
-    if given is not None:
-        return "exact"
     if own > 1:
-        return "verified"
+        return "verified" if given is None else "exact"
+    if given is not None:
+        return "ambiguous"
     return "consensus" if pool > own + 1 else "exact"
 
 

@@ -19,6 +19,8 @@ from unchunk.text.stitching.seams import Confidence
 
 # A second overlap with this much in it means that the text repeats itself there.
 _REPEATS = 32
+# So many characters that go on in a period show that it is one.
+_PROBE = 6
 
 
 class Joint(NamedTuple):
@@ -94,16 +96,24 @@ def joint(left: str, right: str, *, last: bool) -> Joint:
         if border.length >= repeats or telling <= border.length > longest.length / 2
     ]
     new = longest.length + longest.lead < len(right)
-    repeats_itself = right in left or _turns_round(left, longest.length)
+    repeats_itself = right in left or _goes_on(left, right[longest.lead :], longest.length)
     certain = len(found) == 1 and new and not repeats_itself
     return Joint([longest, *others], certain)
 
 
-def _turns_round(left: str, shared: int) -> bool:
-    """Whether `left` repeats itself so that the next chunk could as well follow it with no
-    overlap, or one too short to be seen: then what they share is the text's own period.
+def _goes_on(left: str, right: str, shared: int) -> bool:
+    """Whether what the chunks share is the text's own period.
+
+    Then `right` could as well follow `left` with no overlap, or one too short to be seen, and
+    the text before or behind what they share goes on in the same period.
     """
-    return any(left.startswith(left[shared - unseen :]) for unseen in range(min(ANCHOR, shared)))
+    begin = len(left) - shared
+    before, behind = left[max(0, begin - _PROBE) : begin], right[shared : shared + _PROBE]
+    return any(
+        (before and left.endswith(before, 0, begin + shared - unseen))
+        or right.startswith(behind, unseen)
+        for unseen in range(min(ANCHOR, shared))
+    )
 
 
 def _gaps(chunks: Sequence[str], certain: Sequence[tuple[str, Border]]) -> Gaps | None:
@@ -120,7 +130,7 @@ def _join_loosely(draft: Draft, left: str, chunk: str, gaps: Gaps | None, *, mor
     if short is not None:
         at = len(draft.tail) - short.length
         draft.overlap(chunk, short, at, "ambiguous", "border", more=more)
-    elif shared := loose_border(left, chunk):
+    elif (shared := loose_border(left, chunk)) and shared[1] < len(chunk):
         draft.overlap_loosely(chunk, *shared, more=more)
     else:
         glue = gaps.between(left, chunk) if gaps else "\n"

@@ -1,7 +1,7 @@
 """How sure a solution is. Where it is in doubt, it says less than it could."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import or_
 from statistics import median
@@ -91,11 +91,22 @@ def _confirmed(solution: Solution, text: str, support: Confidence) -> Iterator[S
             yield replace(seam, confidence=support)
         elif not is_informative(overlap):
             yield replace(seam, confidence=worst([support, "assumed"]))
-        elif overlap in seen or text.startswith(overlap, before.start):
+        elif overlap in seen or _recurs(text, seam, before.start, solution.draft.spans):
             yield replace(seam, confidence="ambiguous")
         else:
             yield replace(seam, confidence=support)
         seen.add(overlap)
+
+
+def _recurs(text: str, seam: Seam, begin: int, spans: Sequence[Span]) -> bool:
+    """Whether an overlap stands once more in one of its chunks, or repeats itself."""
+    overlap = text[seam.start : seam.start + seam.overlap]
+    half = overlap[: len(overlap) // 2]
+    return (
+        text.find(overlap, begin, seam.start + seam.overlap) < seam.start
+        or text.find(overlap, seam.start + 1, spans[seam.index].end) != -1
+        or overlap.find(half, 1) != -1
+    )
 
 
 def _compared(solution: Solution) -> Iterator[Seam]:
