@@ -18,8 +18,8 @@ import tiktoken
 from chonkie import RecursiveChunker, SentenceChunker, TokenChunker
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
-from unchunk.domain import ChunkingStrategy
-from unchunk.text.chunking import Boundaries, chunk
+from unchunk.domain import Boundaries, ChunkingStrategy
+from unchunk.text.chunking import chunk
 
 TEXTS = Path(__file__).parents[2] / "shared" / "data" / "texts"
 RESULTS = Path(__file__).parent / "results" / "chunk.json"

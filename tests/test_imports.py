@@ -14,11 +14,15 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "errors": (set(), set()),
     "domain": ({"errors"}, set()),
     "text": ({"domain", "errors"}, {"regex"}),
+    "ports": ({"domain", "errors"}, {"numpy"}),
+    "adapters": ({"domain", "errors", "ports", "text"}, set()),
     "recovery": ({"domain", "errors", "text"}, set()),
     "__main__": ({"cli"}, set()),
     "cli": ({"", "domain", "errors", "recovery"}, {"click"}),
     "": ({"domain", "errors", "text"}, set()),
 }
+# The outside library of each adapter.
+ADAPTERS: dict[str, set[str]] = {}
 STANDARD = __import__("sys").stdlib_module_names
 
 
@@ -54,8 +58,11 @@ GRAPH = {
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_imports_only_the_rooms_that_its_own_room_may(name: str) -> None:
     own, outside = ROOMS[room(name)]
+    outside = outside | ADAPTERS.get(name.removeprefix("unchunk.adapters."), set())
     for target in GRAPH[name]:
         assert room(target) in own | {room(name)}, f"{name} imports {target}"
+        if room(name) == room(target) == "adapters":
+            assert name.split(".")[2:3] == target.split(".")[2:3], f"{name} imports {target}"
     for target in imports(MODULES[name]):
         root = target.split(".")[0]
         assert root == "unchunk" or root in STANDARD or root in outside, f"{name} imports {root}"

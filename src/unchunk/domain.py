@@ -1,10 +1,18 @@
 """The values that all rooms share. Knows only the standard library."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
 from typing import Literal, NamedTuple
+from uuid import UUID, uuid5
 
 from unchunk.errors import InvalidStrategyError
 
+OwnerId = str
+DocumentId = str
+# pending: its bytes are kept, it is not searchable yet. failed: so too, and why is known.
+Status = Literal["pending", "live", "failed"]
+Boundaries = Literal["window", "boundary", "markdown"]
 Unit = Literal["tokens", "words", "chars"]
 EncodingName = Literal["cl100k_base", "o200k_base"]
 
@@ -62,3 +70,191 @@ class ChunkingStrategy:
 
     def __str__(self) -> str:
         return f"{self.size}/{self.overlap} {self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """How a library cuts its documents; kept with each of them."""
+
+    strategy: ChunkingStrategy
+    boundaries: Boundaries = "boundary"
+
+    def __str__(self) -> str:
+        return f"{self.strategy} by {self.boundaries}"
+
+
+class Heading(NamedTuple):
+    """A heading that begins at `text[at]`; level 1 is the highest."""
+
+    at: int
+    level: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a file says: its canonical text, and where its pages and headings begin in it.
+
+    `pages[i]` is where page i + 1 begins; empty for formats without pages. `media_type` is
+    what the content is, whatever its name says.
+    """
+
+    text: str
+    media_type: str
+    pages: tuple[int, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Chunk(NamedTuple):
+    """The characters `text[start:end]` of a document; pages count from 1, both ends included."""
+
+    chunk_index: int
+    start: int
+    end: int
+    first_page: int | None = None
+    last_page: int | None = None
+    heading_path: tuple[str, ...] = ()
+
+
+class ChunkKey(NamedTuple):
+    """Which chunk: `generation` counts how often its document was written."""
+
+    owner: OwnerId
+    document: DocumentId
+    generation: int
+    chunk_index: int
+
+    @property
+    def id(self) -> UUID:
+        """The id of its point in every index; lengths keep two keys from sharing one."""
+        return uuid5(_POINTS, f"{len(self.owner)}:{self.owner}{self[1:]}")
+
+
+_POINTS = UUID("6e7c1a52-6b0e-5f0a-9c53-0d6f2b1f7a11")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One state of a document's content. Which of them is live, its document says.
+
+    `checksum` is the SHA-256 of the bytes, `text_checksum` that of the text in UTF-8; the
+    fields below `blob` are known once it was read and cut.
+    """
+
+    document: DocumentId
+    generation: int
+    checksum: str
+    size: int
+    blob: str
+    media_type: str = ""
+    title: str = ""
+    text_checksum: str = ""
+    text_length: int = 0
+    page_count: int = 0
+    chunk_count: int = 0
+    chunking: Chunking | None = None
+    space: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as its owner sees it: a name in a folder, and what became of it.
+
+    `live` is what a search may find. `draft` is a version that is on its way in; where it
+    failed, `error_code` and `error` say why, and a live version stays as it was.
+    """
+
+    id: DocumentId
+    owner: OwnerId
+    name: str
+    folder: str
+    created_at: datetime
+    updated_at: datetime
+    live: Version | None = None
+    draft: Version | None = None
+    error_code: str = ""
+    error: str = ""
+
+    @property
+    def status(self) -> Status:
+        if self.live is not None:
+            return "live"
+        return "failed" if self.error_code else "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A version with all that belongs to it, ready to become live."""
+
+    version: Version
+    text: str = field(repr=False)
+    chunks: tuple[Chunk, ...] = field(repr=False)
+    pages: tuple[int, ...] = field(default=(), repr=False)
+    headings: tuple[Heading, ...] = field(default=(), repr=False)
+
+
+class Remains(NamedTuple):
+    """A version that nobody sees any more and whose parts have yet to go.
+
+    `gone` tells that its whole document was deleted; `generation` is then the last one.
+    """
+
+    owner: OwnerId
+    document: DocumentId
+    generation: int
+    blob: str
+    space: str
+    gone: bool
+
+
+class Terms(NamedTuple):
+    """Words as a sparse vector: ids in ascending order, and what each weighs."""
+
+    ids: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
+class Within(NamedTuple):
+    """Where to search: always one owner's documents; of those, any of the named ones, if named."""
+
+    owner: OwnerId
+    documents: tuple[DocumentId, ...] | None = None
+    folders: tuple[str, ...] | None = None
+
+
+class Scored(NamedTuple):
+    """A chunk that a search found; higher is better, and comparable in one search only."""
+
+    key: ChunkKey
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """What makes two vectors comparable. A library keeps the one that it was built with.
+
+    `max_tokens` is how much of a text the model reads. `min_score` is the cosine below which
+    a hit means nothing for this model.
+    """
+
+    name: str
+    dimensions: int
+    max_tokens: int
+    document_prefix: str = ""
+    query_prefix: str = ""
+    min_score: float = 0.0
+
+    @property
+    def fingerprint(self) -> str:
+        parts = (self.name, self.dimensions, self.document_prefix, self.query_prefix)
+        return sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+class Space(NamedTuple):
+    """A set of vectors that can be compared; an index holds one or, while migrating, two."""
+
+    name: str
+    dimensions: int

@@ -11,9 +11,9 @@ import regex  # ships no types
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from unchunk.domain import ChunkingStrategy, Span, Unit
+from unchunk.domain import Boundaries, ChunkingStrategy, Span, Unit
 from unchunk.errors import InvalidStrategyError, InvalidTextError
-from unchunk.text.chunking import Boundaries, chunk, chunk_text, uncovered
+from unchunk.text.chunking import chunk, chunk_text, uncovered
 from unchunk.text.markdown import read_outline
 from unchunk.text.tokens import get_encoding
 

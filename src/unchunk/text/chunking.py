@@ -7,16 +7,14 @@ in the tokenisation of the whole text, and a token that a border cuts counts on 
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, get_args
+from typing import get_args
 
-from unchunk.domain import ChunkingStrategy, Span
+from unchunk.domain import Boundaries, ChunkingStrategy, Span
 from unchunk.errors import InvalidStrategyError, InvalidTextError
 from unchunk.text.boundaries import Solids, split
 from unchunk.text.markdown import read_outline
 from unchunk.text.units import measure, unit_at, units_before
 from unchunk.text.windows import windows
-
-Boundaries = Literal["window", "boundary", "markdown"]
 
 
 def chunk(

@@ -1,0 +1,1 @@
+"""One file for each outside thing, behind the ports. None knows another."""
