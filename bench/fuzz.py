@@ -3,9 +3,11 @@
     python -m bench.fuzz [--files 20000] [--seed 1] [--seconds 3000]
 
 Each file is a random piece of a real or a hard text, cut by a random strategy, and left
-whole, stripped, shuffled, with one chunk missing, or in a store with others. It counts what
-each confidence was worth. A `verified` file that differs from its original is printed, and
-the exit status is 1.
+whole, stripped, squeezed in one way or another, shuffled, with one chunk missing, or in a
+store with others. It counts what each confidence was worth. A `verified` file that differs
+from its original is printed, and the exit status is 1. A missing first
+chunk leaves no trace, so it is told, as whoever numbers chunks can; `beheaded` counts what
+happens where it is not.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from unchunk import ChunkingStrategy, stitch_files
+from unchunk import ChunkingStrategy, stitch, stitch_files
 from unchunk.domain import Unit
 from unchunk.text.tokens import get_encoding
 
@@ -38,6 +40,7 @@ _DAMAGES = [
     "right-stripped",
     "squeezed",
     "collapsed",
+    "no blank lines",
     "shuffled",
     "missing",
     "unknown",
@@ -50,6 +53,7 @@ _LEAVES: dict[str, Callable[[str], str]] = {
     "right-stripped": str.rstrip,
     "squeezed": partial(re.sub, r"\s+", " "),
     "collapsed": collapse,
+    "no blank lines": partial(re.sub, r"\n{2,}", "\n"),
 }
 
 
@@ -67,6 +71,8 @@ def main() -> int:
     results = Path(__file__).parent / "results" / "fuzz.json"
     results.parent.mkdir(exist_ok=True)
     results.write_text(json.dumps({"counts": counts, "false": false}, indent=1) + "\n", "utf-8")
+    unseen, tried = beheaded()
+    print(f"first chunk missing and not told: {unseen} of {tried} are falsely sure")
     for case in false:
         print("falsely sure:", json.dumps(case, ensure_ascii=False))
     return 1 if any(case["confidence"] == "verified" for case in false) else 0
@@ -93,6 +99,17 @@ def run(files: int, seed: int, seconds: float) -> tuple[dict[str, tuple[int, int
     return {name: (right[name], wrong[name]) for name in order}, false
 
 
+def beheaded() -> tuple[int, int]:
+    """How many natural texts are sure without their first chunk, of how many."""
+    strategy = ChunkingStrategy()
+    found = Counter(
+        stitch(cut[1:], strategy).confidence in ("verified", "consensus", "exact")
+        for _, text in corpus.natural()
+        if len(cut := _cut(text, strategy)) > 2
+    )
+    return found[True], found.total()
+
+
 def _store(
     rng: random.Random, texts: "tuple[corpus.Text, ...] | list[corpus.Text]"
 ) -> Iterator[tuple[str, bool, Case]]:
@@ -104,6 +121,7 @@ def _store(
     chunks: dict[str, list[str]] = {}
     cuts: dict[str, ChunkingStrategy] = {}
     strategies: dict[str, ChunkingStrategy | None] = {}
+    starts: dict[str, bool | None] = {}
     for at in range(rng.choice([1, 1, 2, 6])):
         name, text = rng.choice(texts)
         text = _piece(rng, text)
@@ -111,16 +129,16 @@ def _store(
             text += "\n" + _piece(rng, rng.choice(texts)[1])
         if rng.random() < 0.6:
             # All kinds of white space, so that it does not keep the result from being sure.
-            text = f"\t{text} \n"
+            text = f"\t{text} \n\n"
         strategy = _strategy(rng) if mixed else shared
         key = f"{at} {name}"
         cuts[key] = strategy
         cut = _cut(text, strategy)
         left = _LEAVES.get(damage, keep)
         originals[key] = text
-        chunks[key] = _damage(rng, [left(chunk) for chunk in cut], damage)
+        chunks[key], starts[key] = _damage(rng, [left(chunk) for chunk in cut], damage)
         strategies[key] = None if damage == "unknown" or rng.random() < 0.3 else strategy
-    for key, result in stitch_files(chunks, strategies).items():
+    for key, result in stitch_files(chunks, strategies, from_start=starts).items():
         case: Case = {
             "file": key, "damage": damage, "chunks": len(chunks[key]), "cut": str(cuts[key]),
             "given": str(strategies[key]),
@@ -160,14 +178,16 @@ def _cut(text: str, strategy: ChunkingStrategy) -> list[str]:
     ]
 
 
-def _damage(rng: random.Random, chunks: list[str], damage: str) -> list[str]:
+def _damage(rng: random.Random, chunks: list[str], damage: str) -> tuple[list[str], bool | None]:
+    """The chunks damaged, and what is known of the first one."""
     chunks = list(chunks)
     if damage == "shuffled":
         rng.shuffle(chunks)
     if damage == "missing" and len(chunks) > 2:
-        # A missing first chunk leaves no trace in the others: nobody can see it.
-        del chunks[rng.randrange(1, len(chunks))]
-    return chunks
+        gone = rng.randrange(len(chunks))
+        del chunks[gone]
+        return chunks, None if gone else False
+    return chunks, rng.choice([True, None])
 
 
 if __name__ == "__main__":

@@ -40,6 +40,25 @@ def test_the_sample_comes_back_byte_for_byte(tmp_path: Path) -> None:
     assert report["files"][0]["strategy"] == "120/60 tokens"
 
 
+@pytest.mark.parametrize(
+    ("drop", "confidence"), [(0, "ambiguous"), (None, "verified")], ids=["no first", "all"]
+)
+def test_an_index_tells_the_order_and_whether_the_first_chunk_is_there(
+    tmp_path: Path, drop: int | None, confidence: str
+) -> None:
+    text = " ".join(f"Verse {number}.\n\n" for number in range(60))
+    chunks = [text[at : at + 100] for at in range(0, len(text) - 50, 50)]
+    lines = [
+        json.dumps({"file": "a", "text": chunk, "index": at}) + "\n"
+        for at, chunk in enumerate(chunks)
+        if at != drop
+    ]
+    told = ("--unit", "chars", "--size", "100", "--overlap", "50")
+    done = run("-", "-o", str(tmp_path), "--suffix", "", *told, lines="".join(reversed(lines)))
+    assert f"1 {confidence}" in done.output
+    assert text.endswith((tmp_path / "a").read_text())
+
+
 def test_a_strategy_that_is_told_is_followed(tmp_path: Path) -> None:
     words = [str(number) for number in range(50)]
     texts = [" ".join(words[at : at + 20]) for at in range(0, 40, 10)]
@@ -58,6 +77,16 @@ def test_a_strategy_that_is_told_is_followed(tmp_path: Path) -> None:
         ("[1, 2]\n", ":1: not {"),
         ('{"file": "a"}\n', ":1: 'text' is missing or not a string"),
         ('{"file": null, "text": "b"}\n', ":1: 'file' is missing or not a string"),
+        ('{"file": "a", "text": "b", "index": "1"}\n', ":1: 'index' is no whole number: '1'"),
+        ('{"file": "a", "text": "b", "index": -1}\n', ":1: 'index' is no whole number: -1"),
+        (
+            '{"file": "a", "text": "b", "index": 1}\n{"file": "a", "text": "c"}\n',
+            "some chunks of 'a' have an 'index' and some none",
+        ),
+        (
+            '{"file": "a", "text": "b", "index": 1}\n{"file": "a", "text": "c", "index": 1}\n',
+            "two chunks of 'a' have the same 'index'",
+        ),
         ("[" * 100_000 + "\n", ":1: not a line of JSON"),
     ],
 )

@@ -11,7 +11,7 @@ import click
 from unchunk import ChunkingStrategy, __version__, stitch_files
 from unchunk.domain import Unit
 from unchunk.errors import UnchunkError
-from unchunk.recovery.jsonl import read_chunks
+from unchunk.recovery.jsonl import FileChunks, read_chunks
 from unchunk.recovery.output import REPORT, safe_names, write_whole
 from unchunk.recovery.report import FileReport, report
 
@@ -44,7 +44,7 @@ def stitch(
     """Put overlapping chunks together again.
 
     CHUNKS is a file of lines like {"file": "a.md", "text": "..."}, the chunks of each file in
-    their order ("-" reads standard input). Each file is written whole, with report.json
+    their order, or with an "index" each ("-" reads standard input). Each file is written whole, with report.json
     beside them: every joint, and how sure it is. How the chunks were cut is found out, unless
     --size and --overlap tell it.
     """
@@ -66,13 +66,18 @@ def _strategy(unit: Unit, size: int | None, overlap: int | None) -> ChunkingStra
 
 
 def _recover(
-    files: dict[str, list[str]], strategy: ChunkingStrategy | None, output: Path, suffix: str
+    files: dict[str, FileChunks], strategy: ChunkingStrategy | None, output: Path, suffix: str
 ) -> list[FileReport]:
     hidden = not sys.stderr.isatty()
     with click.progressbar(
         length=len(files), label="Joining", file=sys.stderr, hidden=hidden
     ) as bar:
-        stitched = stitch_files(files, strategy, progress=lambda _name: bar.update(1))
+        stitched = stitch_files(
+            {name: chunks.texts for name, chunks in files.items()},
+            strategy,
+            from_start={name: chunks.from_start for name, chunks in files.items()},
+            progress=lambda _name: bar.update(1),
+        )
     reports = []
     for name, file_name in safe_names(stitched, suffix):
         path = output / file_name

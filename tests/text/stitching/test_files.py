@@ -14,7 +14,7 @@ from unchunk.text.stitching import Stitched, stitch, stitch_files
 from unchunk.text.tokens import get_encoding
 
 GENERATED = dict(corpus.generated())
-WORDS = GENERATED["words-15000"]
+WORDS = "A title\n\n" + GENERATED["words-15000"]
 # 3,001 tokens, so that the last window of every strategy here is shorter than the others.
 PROSE = WORDS[: get_encoding().bounds(WORDS)[3000]] + "\n"
 OPENAI = ChunkingStrategy("tokens", 800, 400)
@@ -357,7 +357,7 @@ def test_white_space_alone_is_text_under_the_strategy_that_cut_it(
 def test_megabytes_of_one_letter_have_no_joint_that_is_sure() -> None:
     chunks = ["a" * 4_000_000, "a" * 2_000_000]
     assert stitch(chunks).confidence not in SURE
-    known = stitch(chunks, ChunkingStrategy("chars", 4_000_000, 1_000_000))
+    known = stitch(chunks, ChunkingStrategy("chars", 4_000_000, 1_000_000), from_start=True)
     assert known.text == "a" * 5_000_000
     assert known.confidence == "assumed"
 

@@ -1,5 +1,7 @@
 """How sure a result is: each confidence, with the note that goes with it."""
 
+import re
+
 import pytest
 
 import corpus
@@ -11,7 +13,7 @@ from unchunk.text.stitching.solution import under, without
 from unchunk.text.stitching.verdict import Kept, judge, kept_space
 
 GENERATED = dict(corpus.generated())
-PROSE = GENERATED["words-6000"]
+PROSE = "A title\n\n" + GENERATED["words-6000"]
 CHARS = ChunkingStrategy("chars", 300, 100)
 CHUNKS = foreign.chars(300, 100).cut(PROSE)
 ROW = "2024-01-01 request served in 12 ms\n"
@@ -50,7 +52,7 @@ def test_rows_stay_ambiguous_even_where_others_settle_how_they_were_cut() -> Non
 
 
 def test_exact_is_what_shares_more_than_chance_with_no_strategy() -> None:
-    text = " " + PROSE[:1200] + "\n"
+    text = "\n" + PROSE[:1200] + "\n"
     result = stitch([text[:402], text[331:761], text[701:1101], text[1051:]])
     assert result.text == text
     assert result.strategy is None
@@ -58,11 +60,11 @@ def test_exact_is_what_shares_more_than_chance_with_no_strategy() -> None:
 
 
 def test_one_chunk_is_exact_unless_its_strategy_is_known() -> None:
-    assert stitch([" one chunk alone\n"]).confidence == "exact"
+    assert stitch([" one chunk\n\nalone\n"]).confidence == "exact"
     assert stitch(["one chunk, stripped perhaps"]).confidence == "normalized"
     known = ChunkingStrategy("tokens", 800, 400)
-    assert stitch(["one chunk alone"], known).confidence == "normalized"
-    others = {"other": foreign.tokens(100, 50).cut(PROSE), "one": ["one chunk alone"]}
+    assert stitch(["One chunk alone"], known).confidence == "normalized"
+    others = {"other": foreign.tokens(100, 50).cut(PROSE), "one": ["One chunk alone"]}
     assert stitch_files(others, ChunkingStrategy("tokens", 100, 50))["one"].confidence == "verified"
 
 
@@ -75,8 +77,8 @@ def test_normalized_is_what_may_lack_white_space() -> None:
 
 
 def test_assumed_is_what_no_overlap_confirms() -> None:
-    result = stitch(["one tw", "o thre", "e"], ChunkingStrategy("chars", 6, 0))
-    assert result.text == "one two three"
+    result = stitch(["One tw", "o\n\nthr", "ee\n"], ChunkingStrategy("chars", 6, 0))
+    assert result.text == "One two\n\nthree\n"
     assert set(confidences(result)) == {result.confidence} == {"assumed"}
 
 
@@ -126,20 +128,43 @@ def test_the_order_of_two_chunks_alone_is_never_sure() -> None:
     assert result.confidence == "ambiguous"
 
 
-def test_a_text_that_begins_with_a_blank_as_tokens_in_the_middle_do_may_lack_its_beginning() -> (
-    None
-):
-    chunker = foreign.tokens(100, 50)
-    chunks = chunker.cut(PROSE)
-    first = next(at for at, chunk in enumerate(chunks) if at and chunk.startswith(" "))
-    result = stitch(chunks[first:], chunker.strategy)
-    assert PROSE.endswith(result.text)
-    assert result.confidence == "ambiguous"
+@pytest.mark.parametrize("begin", [" and", "and", ", and", "\ufffd", "\u0301"])
+def test_a_text_that_begins_as_a_middle_may_lack_its_beginning(begin: str) -> None:
+    text = begin + PROSE
+    chunks = foreign.chars(300, 100).cut(text)
+    result = stitch(chunks, CHARS)
+    assert (result.text, result.confidence) == (text, "ambiguous")
     assert "the first chunk may be missing" in " ".join(result.notes)
+    assert stitch(chunks, CHARS, from_start=True).confidence == "verified"
+
+
+def test_a_first_chunk_that_is_known_to_be_missing_keeps_the_text_from_being_sure() -> None:
+    text = "".join(f"VERSE {number}.\n\n" for number in range(200)) + "END"
+    chunks = foreign.chars(300, 100).cut(text)
+    at = next(at for at, chunk in enumerate(chunks) if at and chunk[0].isupper())
+    assert stitch(chunks[at:], CHARS).confidence == "verified"  # nothing in them tells
+    result = stitch(chunks[at:], CHARS, from_start=False)
+    assert text.endswith(result.text)
+    assert result.confidence == "ambiguous"
+    assert "the first chunk is missing" in result.notes
+
+
+def test_empty_lines_of_windows_are_seen_where_there_are_no_others() -> None:
+    text = "".join(f"Verse {number}.\r\n\r\n" for number in range(200))
+    assert stitch(foreign.chars(300, 100).cut(text), CHARS).confidence == "verified"
+    mixed = text + "and\nmore\n"
+    assert stitch(foreign.chars(300, 100).cut(mixed), CHARS).confidence == "normalized"
+
+
+def test_blank_lines_that_were_squeezed_keep_the_text_from_being_sure() -> None:
+    chunker = foreign.tokens(100, 50)
+    text = "".join(f"Verse {number}.\n\n" for number in range(200))
+    chunks = [re.sub(r"\n{2,}", "\n", chunk) for chunk in chunker.cut(text)]
+    assert stitch(chunks, chunker.strategy).confidence not in SURE
 
 
 def test_with_no_strategy_a_last_chunk_as_long_as_the_others_may_not_be_the_last() -> None:
-    text = " " + PROSE[:1463] + "\n"
+    text = "\n" + PROSE[:1463] + "\n"
     result = stitch([text[:402], text[331:761], text[701:1101], text[1051:]])
     assert result.text == text
     assert result.confidence == "ambiguous"
@@ -178,7 +203,7 @@ def test_an_overlap_too_poor_to_prove_anything_is_assumed() -> None:
 
 def test_a_last_chunk_that_lies_within_the_one_before_proves_as_much_as_the_check() -> None:
     chunker = foreign.tokens(100, 50, to_the_last=True)
-    text = GENERATED["words-6000"]
+    text = PROSE
     result = stitch(chunker.cut(text), chunker.strategy)
     assert result.text == text
     assert result.confidence == "verified"
@@ -197,16 +222,19 @@ def test_a_text_that_was_not_confirmed_is_at_most_exact() -> None:
 
 def test_chunks_show_that_they_kept_their_white_space_or_not() -> None:
     assert kept_space(without(["one ", "two"])) == Kept(False, True, False)
-    assert kept_space(without(["one", "\ttwo"])) == Kept(True, False, True)
+    assert kept_space(without(["one", "\ttwo"])) == Kept(True, False, False)
+    assert kept_space(without(["one\n\ntwo"])) == Kept(False, False, True)
+    assert kept_space(without(["one\n \ntwo"])) == Kept(False, False, False)
     assert kept_space(without(["one two", "three"])) == Kept(False, False, False)
-    assert kept_space(without([" one", "two\n"])) == Kept(True, True, True)
+    assert kept_space(without([" one", "two\n\n"])) == Kept(True, True, True)
     assert not any(kept_space(without(["", ""])))
 
 
 def test_what_other_files_show_of_white_space_holds_for_files_cut_alike() -> None:
     chunker = foreign.chars(300, 100)
     bare = GENERATED["base64-one-line-6000"]
-    alone = stitch(chunker.cut(bare), CHARS)
-    together = stitch_files({"bare": chunker.cut(bare), "prose": CHUNKS}, CHARS)
+    alone = stitch(chunker.cut(bare), CHARS, from_start=True)
+    both = {"bare": chunker.cut(bare), "prose": CHUNKS}
+    together = stitch_files(both, CHARS, from_start={"bare": True})
     assert (alone.text, alone.confidence) == (bare, "normalized")
     assert (together["bare"].text, together["bare"].confidence) == (bare, "verified")

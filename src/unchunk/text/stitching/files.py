@@ -9,12 +9,13 @@ from unchunk.errors import InvalidStrategyError, InvalidTextError
 from unchunk.text.stitching.inference import Votes, habits, is_round, leanings, votes
 from unchunk.text.stitching.seams import Confidence, Stitched
 from unchunk.text.stitching.solution import Solution, may_be_under, under, without
-from unchunk.text.stitching.verdict import Kept, judge, kept_space
+from unchunk.text.stitching.verdict import Kept, judge, keeps_empty_lines, kept_space
 
 # How many strategies of other files are tried on one that shows none itself.
 _MOST_TRIED = 12
 
 Strategies = ChunkingStrategy | Mapping[str, ChunkingStrategy | None] | None
+Starts = bool | Mapping[str, bool | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +26,35 @@ class _Answer:
     support: Confidence
 
 
-def stitch(chunks: Sequence[str], strategy: ChunkingStrategy | None = None) -> Stitched:
+def stitch(
+    chunks: Sequence[str],
+    strategy: ChunkingStrategy | None = None,
+    *,
+    from_start: bool | None = None,
+) -> Stitched:
     """Put the chunks of one file together again, each joint with how sure it is.
 
     With the strategy that made them, a text of token, word or character windows comes back
     exactly; without, it is inferred. `stitch_files` knows more, if there are more files.
+
+    `from_start` tells whether the file begins with the first of these chunks. No chunk shows
+    it: left out, it is taken to, unless the text begins as a middle does.
     """
-    return stitch_files({"": chunks}, strategy)[""]
+    return stitch_files({"": chunks}, strategy, from_start=from_start)[""]
 
 
 def stitch_files(
     files: Mapping[str, Sequence[str]],
     strategy: Strategies = None,
     *,
+    from_start: Starts = None,
     progress: Callable[[str], object] | None = None,
 ) -> dict[str, Stitched]:
     """Put the files of a store together; what one leaves open, the others may settle.
 
-    `strategy` is one for all files, or one for each by name. One that a file's chunks
-    contradict is not followed, and another is inferred. `progress` is called with the name
-    of each file that is done.
+    `strategy` is one for all files, or one for each by name; so is `from_start`, as in
+    `stitch`. A strategy that a file's chunks contradict is not followed, and another is
+    inferred. `progress` is called with the name of each file that is done.
     """
     texts = {name: _texts(name, chunks) for name, chunks in files.items()}
     given = {name: _strategy_of(name, strategy) for name in texts}
@@ -66,7 +76,10 @@ def stitch_files(
     kept = _kept(answers.values())
     return {
         name: judge(
-            answers[name].solution, answers[name].support, kept=kept(answers[name].solution)
+            answers[name].solution,
+            answers[name].support,
+            kept=kept(answers[name].solution),
+            from_start=from_start.get(name) if isinstance(from_start, Mapping) else from_start,
         )
         if chunks
         else Stitched("", (), "none", notes=("there are no chunks",))
@@ -147,13 +160,15 @@ def _kept(answers: Iterable[_Answer]) -> Callable[[Solution], bool]:
         solution = answer.solution
         if solution.strategy and solution.check == "same":
             before = shown.get(
-                solution.strategy, Kept(before=False, behind=False, uncollapsed=False)
+                solution.strategy, Kept(before=False, behind=False, empty_lines=False)
             )
             shown[solution.strategy] = before | kept_space(solution)
 
     def kept(solution: Solution) -> bool:
         own = kept_space(solution)
-        return all(own | shown[solution.strategy] if solution.strategy in shown else own)
+        if solution.strategy in shown:
+            own |= shown[solution.strategy]
+        return own.before and own.behind and (own.empty_lines or keeps_empty_lines(solution))
 
     return kept
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from operator import or_
 from statistics import median
 from typing import NamedTuple
+from unicodedata import category
 
 from unchunk.domain import Span
 from unchunk.text.stitching.borders import is_informative
@@ -14,16 +15,21 @@ from unchunk.text.stitching.rulers import ruler_for
 from unchunk.text.stitching.seams import Confidence, Seam, Stitched, worst
 from unchunk.text.stitching.solution import Solution
 
-_UNCOLLAPSED = re.compile(r"\s\s|[^\S ]")
+_BARE_NEWLINE = re.compile(r"(?<!\r)\n")
 # How long, against the usual one, a last chunk is that may not be the last.
 _NEARLY = 0.8
+# What stands behind something else.
+_INSIDE = "\ufffd,.;:!?)]}%»”’…"
 
 
-def judge(solution: Solution, support: Confidence, *, kept: bool) -> Stitched:
+def judge(
+    solution: Solution, support: Confidence, *, kept: bool, from_start: bool | None = None
+) -> Stitched:
     """The result, with a confidence that no other origin of these chunks would make false.
 
     `support` is how sure the strategy is, and with it each joint that the check confirms;
-    `kept` tells that the chunker left white space as it was.
+    `kept` tells that the chunker left white space as it was; `from_start`, where it is known,
+    whether the text begins with the first chunk.
     """
     text = solution.draft.text
     confirmed = solution.check == "same" and not solution.broken
@@ -37,7 +43,10 @@ def judge(solution: Solution, support: Confidence, *, kept: bool) -> Stitched:
     if not kept:
         sure.append("normalized")
         notes.append("not all kinds of white space show in the chunks: the text may lack some")
-    for doubt in _ends(solution, text) if kept or solution.strategy else ():
+    if from_start is False:
+        sure.append("ambiguous")
+        notes.append("the first chunk is missing")
+    for doubt in _ends(solution, text, from_start) if kept or solution.strategy else ():
         sure.append("ambiguous")
         notes.append(doubt)
     missing = sum(seam.missing for seam in seams)
@@ -59,11 +68,11 @@ def judge(solution: Solution, support: Confidence, *, kept: bool) -> Stitched:
 
 
 class Kept(NamedTuple):
-    """What chunks show of white space: at their beginnings, at their ends, and uncollapsed."""
+    """What chunks show of white space: at their beginnings, at their ends, and empty lines."""
 
     before: bool
     behind: bool
-    uncollapsed: bool
+    empty_lines: bool
 
     def __or__(self, other: tuple[bool, ...]) -> "Kept":
         return Kept(*map(or_, self, other))
@@ -74,7 +83,14 @@ def kept_space(solution: Solution) -> Kept:
     return Kept(
         any(chunk[:1].isspace() for chunk in solution.chunks),
         any(chunk[-1:].isspace() for chunk in solution.chunks),
-        any(_UNCOLLAPSED.search(chunk) for chunk in solution.chunks),
+        any("\n\n" in chunk for chunk in solution.chunks),
+    )
+
+
+def keeps_empty_lines(solution: Solution) -> bool:
+    """Whether its chunks show empty lines in the way of Windows, and no others were squeezed."""
+    return any("\r\n\r\n" in chunk for chunk in solution.chunks) and not any(
+        _BARE_NEWLINE.search(chunk, 1) for chunk in solution.chunks
     )
 
 
@@ -125,7 +141,7 @@ def _within(span: Span, length: int) -> Span:
     return Span(min(span.start, length), min(span.end, length))
 
 
-def _ends(solution: Solution, text: str) -> Iterator[str]:
+def _ends(solution: Solution, text: str, from_start: bool | None) -> Iterator[str]:
     """Why the beginning or the end of the text may be missing."""
     strategy = solution.strategy
     if strategy is None:
@@ -133,10 +149,23 @@ def _ends(solution: Solution, text: str) -> Iterator[str]:
         if len(solution.chunks) > 1 and len(solution.chunks[-1]) > _NEARLY * usual:
             yield "the last chunk is as long as the others: more may have followed"
         return
-    if strategy.unit == "tokens" and text[:1] == " " and not text[1:2].isspace():
+    if from_start is None and _begins_as_a_middle(text):
         yield "the text begins as the middle of one does: the first chunk may be missing"
     span = solution.draft.spans[-1]
     tail = text[span.start : span.end]
     count = ruler_for(strategy).count(tail)
     if count >= strategy.size - (3 if strategy.unit == "tokens" else 0):
         yield "the last chunk is full: more may have followed"
+
+
+def _begins_as_a_middle(text: str) -> bool:
+    """Whether few texts begin so, but many windows in the middle of one do.
+
+    One in nine of these begins as a text may, too: only who made the list can tell.
+    """
+    first = text[:1]
+    return (
+        (first == " " and not text[1:2].isspace())
+        or first.islower()
+        or (first != "" and (first in _INSIDE or category(first).startswith("M")))
+    )
