@@ -15,14 +15,43 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "domain": ({"errors"}, set()),
     "text": ({"domain", "errors"}, {"regex"}),
     "ports": ({"domain", "errors"}, {"numpy"}),
-    "adapters": ({"domain", "errors", "ports", "text"}, set()),
+    "telemetry": (set(), set()),
+    "library": ({"domain", "errors", "ports", "telemetry", "text"}, {"numpy"}),
+    "retrieval": ({"domain", "errors", "ports", "telemetry", "text"}, set()),
     "recovery": ({"domain", "errors", "text"}, set()),
+    "adapters": ({"domain", "errors", "ports", "text"}, set()),
+    "testing": ({"domain", "errors", "ports"}, {"numpy"}),
+    "settings": ({"domain", "errors"}, set()),
+    "engine": ({"domain", "errors", "library", "retrieval", "telemetry"}, set()),
+    "synchronous": ({"engine"}, set()),
+    "wiring": (
+        {"adapters", "domain", "engine", "errors", "library", "ports", "settings", "telemetry"},
+        set(),
+    ),
+    "opening": ({"engine", "settings", "synchronous", "wiring"}, set()),
     "__main__": ({"cli"}, set()),
-    "cli": ({"", "domain", "errors", "recovery"}, {"click"}),
-    "": ({"domain", "errors", "text"}, set()),
+    "cli": (
+        {"", "domain", "engine", "errors", "library", "recovery", "retrieval", "settings"}
+        | {"synchronous", "text", "wiring"},
+        {"click", "rich"},
+    ),
+    "": ({"domain", "engine", "errors", "library", "opening", "retrieval", "text"}, set()),
 }
 # The outside library of each adapter.
-ADAPTERS: dict[str, set[str]] = {}
+ADAPTERS: dict[str, set[str]] = {
+    "catalog.changes": {"sqlalchemy"},
+    "catalog.database": {"sqlalchemy"},
+    "catalog.dialects": {"sqlalchemy"},
+    "catalog.faults": {"sqlalchemy"},
+    "catalog.going_live": {"sqlalchemy"},
+    "catalog.lookups": {"sqlalchemy"},
+    "catalog.migrations.env": {"alembic"},
+    "catalog.migrations.versions.r0001_documents": {"alembic", "sqlalchemy"},
+    "catalog.packing": {"numpy"},
+    "catalog.schema": {"sqlalchemy"},
+    "catalog.upgrade": {"alembic", "sqlalchemy"},
+    "catalog.vectors": {"numpy", "sqlalchemy"},
+}
 STANDARD = __import__("sys").stdlib_module_names
 
 

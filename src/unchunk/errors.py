@@ -24,6 +24,7 @@ A message says what happened, to what, and what to do.
 from typing import Literal
 
 ExtractionCode = Literal[
+    "unreadable",
     "unsupported",
     "mismatch",
     "empty",

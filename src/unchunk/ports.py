@@ -6,6 +6,7 @@ suites in `unchunk.testing` say the same as these docstrings, in code.
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -127,6 +128,21 @@ class Index(Protocol):
     async def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class OpenSpace:
+    """An index in use, and what made its vectors; `spec` is how the settings name that.
+
+    `embedder` is None for an old space whose embedder is no longer to be had:
+    such a space is searched by words alone.
+    """
+
+    name: str
+    spec: str
+    identity: EmbedderIdentity
+    index: Index
+    embedder: Embedder | None
+
+
 class Indexes(Protocol):
     """Where the indexes of a library are kept, one for each space."""
 
@@ -192,9 +208,16 @@ class Catalog(Protocol):
     async def get(self, owner: OwnerId, document: DocumentId) -> Document: ...
 
     async def find(
-        self, owner: OwnerId | None = None, folder: str | None = None, name: str | None = None
+        self,
+        owner: OwnerId | None = None,
+        folder: str | None = None,
+        name: str | None = None,
+        checksum: str | None = None,
     ) -> list[Document]:
-        """Documents by folder and name, all owners' for `None`; ordered by folder, name, owner."""
+        """Documents by folder, name and the checksum of the live version; `None` means any.
+
+        All owners' for `None`, too. Ordered by folder, name, owner.
+        """
         ...
 
     async def text(self, version: Version, start: int = 0, end: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""The command line: a thin edge over the library."""
+"""Other people's chunks back into files."""
 
 import json
 import sys
@@ -8,21 +8,15 @@ from typing import BinaryIO, get_args
 
 import click
 
-from unchunk import ChunkingStrategy, __version__, stitch_files
-from unchunk.domain import Unit
+from unchunk.domain import ChunkingStrategy, Unit
 from unchunk.errors import UnchunkError
 from unchunk.recovery.jsonl import FileChunks, read_chunks
 from unchunk.recovery.output import REPORT, safe_names, write_whole
 from unchunk.recovery.report import FileReport, report
+from unchunk.text.stitching import stitch_files
 
 
-@click.group()
-@click.version_option(__version__, prog_name="unchunk")
-def main() -> None:
-    """Ask your documents; and get them back out of any chunk store."""
-
-
-@main.command()
+@click.command()
 @click.argument("chunks", type=click.File("rb"))
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("output"),
               show_default=True, help="Folder to write the files to.")  # fmt: skip

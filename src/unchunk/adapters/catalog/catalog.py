@@ -1,0 +1,97 @@
+"""The port `Catalog`, over a database."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from unchunk.adapters.catalog.changes import begin, bury, fail, forget, next_generation, note
+from unchunk.adapters.catalog.database import Database
+from unchunk.adapters.catalog.going_live import go_live
+from unchunk.adapters.catalog.lookups import (
+    all_notes,
+    all_remains,
+    chunks,
+    find,
+    get,
+    live,
+    outline,
+    text,
+)
+from unchunk.domain import (
+    Chunk,
+    Document,
+    DocumentId,
+    Heading,
+    OwnerId,
+    Remains,
+    Version,
+    Whole,
+)
+
+
+class SqlCatalog:
+    """Closing it closes the database, for a vector cache on the same one too."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def begin(
+        self, owner: OwnerId, folder: str, name: str, *, checksum: str, size: int, blob: str
+    ) -> Document:
+        return await self._database.write(
+            partial(begin, place=(owner, folder, name), checksum=checksum, size=size, blob=blob)
+        )
+
+    async def go_live(self, wholes: Sequence[Whole]) -> list[DocumentId]:
+        return await self._database.write(partial(go_live, wholes=wholes))
+
+    async def fail(self, document: DocumentId, generation: int, code: str, message: str) -> None:
+        await self._database.write(
+            partial(fail, document=document, generation=generation, code=code, message=message)
+        )
+
+    async def next_generation(self, document: DocumentId) -> int:
+        return await self._database.write(partial(next_generation, document=document))
+
+    async def bury(self, owner: OwnerId, document: DocumentId) -> list[Remains]:
+        return await self._database.write(partial(bury, owner=owner, document=document))
+
+    async def remains(self) -> list[Remains]:
+        return await self._database.read(all_remains)
+
+    async def forget(self, remains: Sequence[Remains]) -> None:
+        await self._database.write(partial(forget, done=remains))
+
+    async def get(self, owner: OwnerId, document: DocumentId) -> Document:
+        return await self._database.read(partial(get, owner=owner, document=document))
+
+    async def find(
+        self,
+        owner: OwnerId | None = None,
+        folder: str | None = None,
+        name: str | None = None,
+        checksum: str | None = None,
+    ) -> list[Document]:
+        return await self._database.read(
+            partial(find, owner=owner, folder=folder, name=name, checksum=checksum)
+        )
+
+    async def text(self, version: Version, start: int = 0, end: int | None = None) -> str:
+        return await self._database.read(partial(text, version=version, start=start, end=end))
+
+    async def chunks(self, version: Version) -> list[Chunk]:
+        return await self._database.read(partial(chunks, version=version))
+
+    async def outline(self, version: Version) -> tuple[tuple[int, ...], tuple[Heading, ...]]:
+        return await self._database.read(partial(outline, version=version))
+
+    async def live(self, documents: Sequence[DocumentId]) -> dict[DocumentId, Version]:
+        return await self._database.read(partial(live, wanted=documents))
+
+    async def note(self, key: str, value: str) -> None:
+        await self._database.write(partial(note, key=key, value=value))
+
+    async def notes(self) -> dict[str, str]:
+        return await self._database.read(all_notes)
+
+    async def close(self) -> None:
+        await self._database.close()

@@ -1,0 +1,175 @@
+"""How documents come, change and go. Each function is the work of one transaction."""
+
+import secrets
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    bindparam,
+    delete,
+    exists,
+    select,
+    update,
+)
+
+from unchunk.adapters.catalog.dialects import insert, insert_new
+from unchunk.adapters.catalog.lookups import all_remains, get, nothing_there
+from unchunk.adapters.catalog.rows import quoted, storable, time_of, version_row
+from unchunk.adapters.catalog.schema import documents, notes, remains, versions
+from unchunk.domain import Document, DocumentId, OwnerId, Remains, Version
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuv"
+
+
+def begin(
+    connection: Connection,
+    place: tuple[OwnerId, str, str],
+    checksum: str,
+    size: int,
+    blob: str,
+) -> Document:
+    owner, folder, name = place
+    storable(owner=owner, folder=folder, name=name, checksum=checksum, blob=blob)
+    moment = now()
+    row = _found_or_made(connection, place, moment)
+    document = get(connection, owner, row.id)
+    live, draft = document.live, document.draft
+    if live is not None and live.checksum == checksum:
+        return document
+    if draft is not None:
+        if draft.checksum == checksum and not document.error_code:
+            return document
+        retire(connection, owner, [draft], kept={blob, live.blob if live is not None else blob})
+    coming = Version(row.id, row.last + 1, checksum, size, blob)
+    connection.execute(versions.insert(), version_row(coming))
+    connection.execute(
+        update(documents)
+        .where(documents.c.id == row.id)
+        .values(
+            draft=coming.generation,
+            last=coming.generation,
+            error_code="",
+            error=quoted(""),
+            updated_at=moment,
+        )
+    )
+    return replace(document, draft=coming, error_code="", error="", updated_at=time_of(moment))
+
+
+def _found_or_made(
+    connection: Connection, place: tuple[OwnerId, str, str], moment: int
+) -> Row[Any]:
+    owner, folder, name = place
+    is_it = (documents.c.owner == owner, documents.c.folder == folder, documents.c.name == name)
+    # Twice at most with SQLite; elsewhere another may bring or take the document in between.
+    while (row := _locked(connection, *is_it)) is None:
+        made = {
+            "id": _new_id(moment),
+            "owner": owner,
+            "folder": folder,
+            "name": name,
+            "last": 0,
+            "error_code": "",
+            "error": quoted(""),
+            "created_at": moment,
+            "updated_at": moment,
+        }
+        connection.execute(insert_new(connection.dialect.name, documents), made)
+    return row
+
+
+def fail(
+    connection: Connection, document: DocumentId, generation: int, code: str, message: str
+) -> None:
+    connection.execute(
+        update(documents)
+        .where(documents.c.id == document, documents.c.draft == generation)
+        .values(error_code=code, error=quoted(message), updated_at=now())
+    )
+
+
+def next_generation(connection: Connection, document: DocumentId) -> int:
+    row = _locked(connection, documents.c.id == document)
+    if row is None:
+        raise nothing_there(document)
+    generation: int = row.last + 1
+    connection.execute(update(documents).where(documents.c.id == document).values(last=generation))
+    return generation
+
+
+def bury(connection: Connection, owner: OwnerId, document: DocumentId) -> list[Remains]:
+    _locked(connection, documents.c.id == document)
+    found = get(connection, owner, document)
+    seen = [version for version in (found.live, found.draft) if version is not None]
+    retire(connection, owner, seen, kept=())
+    connection.execute(update(remains).where(remains.c.document == document).values(gone=True))
+    connection.execute(delete(documents).where(documents.c.id == document))
+    return all_remains(connection, document)
+
+
+def retire(
+    connection: Connection, owner: OwnerId, old: Iterable[Version], kept: Collection[str]
+) -> None:
+    """Note versions as remains; a blob that is still `kept` for another one is not named."""
+    rows = [
+        {
+            "owner": owner,
+            "document": version.document,
+            "generation": version.generation,
+            "blob": "" if version.blob in kept else version.blob,
+            "space": version.space,
+            "gone": False,
+        }
+        for version in old
+    ]
+    if rows:
+        connection.execute(remains.insert(), rows)
+
+
+def forget(connection: Connection, done: Sequence[Remains]) -> None:
+    if not done:
+        return
+    # Only what is listed as remains: a version that is live cannot be dropped by mistake. What
+    # hangs on the version, the note of its remains too, goes with it.
+    is_listed = exists().where(
+        remains.c.document == versions.c.document, remains.c.generation == versions.c.generation
+    )
+    connection.execute(
+        delete(versions).where(
+            versions.c.document == bindparam("its_document"),
+            versions.c.generation == bindparam("its_generation"),
+            is_listed,
+        ),
+        [{"its_document": item.document, "its_generation": item.generation} for item in done],
+    )
+
+
+def note(connection: Connection, key: str, value: str) -> None:
+    storable(key=key, value=value)
+    statement = insert(connection.dialect.name, notes).values(key=key, value=value)
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=["key"], set_={"value": value})
+    )
+
+
+def _locked(connection: Connection, *conditions: ColumnElement[bool]) -> Row[Any] | None:
+    """The document's row, kept from other writers until the end; SQLite keeps them off anyway."""
+    return connection.execute(select(documents).where(*conditions).with_for_update()).first()
+
+
+def now() -> int:
+    return time.time_ns() // 1000
+
+
+def _new_id(microseconds: int) -> DocumentId:
+    """Sixteen letters and digits that sort by time, so that neighbours lie together on the disk.
+
+    Short, because a model has to copy it into its citations.
+    """
+    number = (microseconds // 1000) << 35 | secrets.randbits(35)
+    return "".join(_ALPHABET[number >> shift & 31] for shift in range(75, -1, -5))

@@ -1,0 +1,166 @@
+"""The one moment when documents change for whoever searches: all of them, or none."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from unchunk.adapters.catalog.changes import now, retire
+from unchunk.adapters.catalog.dialects import in_batches, insert
+from unchunk.adapters.catalog.lookups import BLOCK
+from unchunk.adapters.catalog.packing import pack_chunks, pack_outline
+from unchunk.adapters.catalog.rows import quoted, version_of, version_row
+from unchunk.adapters.catalog.schema import documents, layouts, texts, versions
+from unchunk.domain import DocumentId, OwnerId, Version, Whole
+
+_BLOCKS_AT_ONCE = 1024
+_POINTERS = ("live", "draft", "last", "error_code", "error", "updated_at")
+
+
+@dataclass(slots=True)
+class _State:
+    """A document while it is worked on, with its versions by generation, remains too."""
+
+    owner: OwnerId
+    live: int | None
+    draft: int | None
+    last: int
+    error_code: str
+    error: str
+    known: dict[int, Version]
+
+    def admits(self, version: Version) -> bool:
+        """The draft always; another only if it is the live or the coming content written anew.
+
+        An older content, whose blob goes or is gone, must not come back, however high its
+        generation.
+        """
+        if version.generation == self.draft:
+            return True
+        if version.generation in self.known or version.generation < (self.live or 0):
+            return False
+        return any(_same_content(version, one) for one in self.seen())
+
+    def seen(self) -> list[Version]:
+        return [self.known[it] for it in (self.live, self.draft) if it is not None]
+
+    def take(self, version: Version) -> list[Version]:
+        """Make it live; those that nobody sees any more are returned."""
+        old = [] if self.live is None else [self.known[self.live]]
+        if self.draft is not None:
+            draft = self.known[self.draft]
+            is_it = draft.generation == version.generation
+            if is_it or _same_content(draft, version):
+                old += [] if is_it else [draft]
+                # Its content is live now; the failure of an earlier try is no more.
+                self.draft, self.error_code, self.error = None, "", quoted("")
+        self.known[version.generation] = version
+        self.live, self.last = version.generation, max(self.last, version.generation)
+        return old
+
+
+def _same_content(one: Version, other: Version) -> bool:
+    # The blob alone does not do: of some contents no original is kept.
+    return (one.checksum, one.blob) == (other.checksum, other.blob)
+
+
+def go_live(connection: Connection, wholes: Sequence[Whole]) -> list[DocumentId]:
+    states = _states(connection, sorted({whole.version.document for whole in wholes}))
+    old: dict[DocumentId, list[Version]] = {}
+    taken: list[Whole] = []
+    done: dict[DocumentId, None] = {}
+    for whole in wholes:
+        version = whole.version
+        state = states.get(version.document)
+        if state is None:
+            continue
+        if version.generation == state.live:
+            done[version.document] = None
+        elif state.admits(version):
+            old.setdefault(version.document, []).extend(state.take(version))
+            taken.append(whole)
+            done[version.document] = None
+    if taken:
+        _write(connection, taken)
+        _point(connection, {document: states[document] for document in old})
+        for document, gone in old.items():
+            kept = {version.blob for version in states[document].seen()}
+            retire(connection, states[document].owner, gone, kept)
+    return list(done)
+
+
+def _states(connection: Connection, wanted: Sequence[DocumentId]) -> dict[DocumentId, _State]:
+    """Locked in the order of ids, so that two writers never wait for each other."""
+    states = {}
+    for batch in in_batches(wanted):
+        rows = select(documents).where(documents.c.id.in_(batch)).order_by(documents.c.id)
+        for row in connection.execute(rows.with_for_update()):
+            states[row.id] = _State(
+                row.owner, row.live, row.draft, row.last, row.error_code, row.error, {}
+            )
+        for values in connection.execute(select(versions).where(versions.c.document.in_(batch))):
+            version = version_of(values)
+            if version.document in states:
+                states[version.document].known[version.generation] = version
+    return states
+
+
+def _write(connection: Connection, wholes: Sequence[Whole]) -> None:
+    statement = insert(connection.dialect.name, versions)
+    # A draft has its row already.
+    over = {column.name: column for column in statement.excluded if not column.primary_key}
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=["document", "generation"], set_=over),
+        [version_row(whole.version) for whole in wholes],
+    )
+    connection.execute(layouts.insert(), [_layout(whole) for whole in wholes])
+    blocks: list[dict[str, Any]] = []
+    for whole in wholes:
+        for block in _blocks(whole):
+            blocks.append(block)
+            if len(blocks) == _BLOCKS_AT_ONCE:
+                connection.execute(texts.insert(), blocks)
+                blocks = []
+    if blocks:
+        connection.execute(texts.insert(), blocks)
+
+
+def _layout(whole: Whole) -> dict[str, Any]:
+    return {
+        "document": whole.version.document,
+        "generation": whole.version.generation,
+        "chunks": pack_chunks(whole.chunks),
+        "outline": pack_outline(whole.pages, whole.headings),
+    }
+
+
+def _blocks(whole: Whole) -> Iterator[dict[str, Any]]:
+    for block, start in enumerate(range(0, len(whole.text), BLOCK)):
+        yield {
+            "document": whole.version.document,
+            "generation": whole.version.generation,
+            "block": block,
+            "content": whole.text[start : start + BLOCK].encode("utf-8", "surrogatepass"),
+        }
+
+
+def _point(connection: Connection, states: dict[DocumentId, _State]) -> None:
+    moment = now()
+    connection.execute(
+        update(documents)
+        .where(documents.c.id == bindparam("its_id"))
+        .values({name: bindparam(name) for name in _POINTERS}),
+        [
+            {
+                "its_id": document,
+                "live": state.live,
+                "draft": state.draft,
+                "last": state.last,
+                "error_code": state.error_code,
+                "error": state.error,
+                "updated_at": moment,
+            }
+            for document, state in states.items()
+        ],
+    )

@@ -1,0 +1,187 @@
+"""What the catalog is asked, over one connection."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, select
+
+from unchunk.adapters.catalog.dialects import in_batches
+from unchunk.adapters.catalog.packing import unpack_chunks, unpack_outline
+from unchunk.adapters.catalog.rows import document_of, version_of
+from unchunk.adapters.catalog.schema import documents, layouts, notes, remains, texts, versions
+from unchunk.domain import Chunk, Document, DocumentId, Heading, OwnerId, Remains, Version
+from unchunk.errors import IntegrityError, NotFoundError
+
+BLOCK = 2**14
+"""How many characters of a text lie in one row, so that a passage costs a row or two.
+
+Part of the format: another number needs a migration.
+"""
+
+_live, _draft = versions.alias("live"), versions.alias("draft")
+_HEAD = (
+    documents.c.id,
+    documents.c.owner,
+    documents.c.folder,
+    documents.c.name,
+    documents.c.created_at,
+    documents.c.updated_at,
+    documents.c.error_code,
+    documents.c.error,
+)
+_DOCUMENTS = select(*_HEAD, *_live.c, *_draft.c).select_from(
+    documents.outerjoin(
+        _live, and_(_live.c.document == documents.c.id, _live.c.generation == documents.c.live)
+    ).outerjoin(
+        _draft, and_(_draft.c.document == documents.c.id, _draft.c.generation == documents.c.draft)
+    )
+)
+# Statements that every search needs are made once: making one takes as long as running it.
+_LIVE = (
+    select(*versions.c)
+    .join(
+        documents,
+        and_(versions.c.document == documents.c.id, versions.c.generation == documents.c.live),
+    )
+    .where(documents.c.id.in_(bindparam("wanted", expanding=True)))
+)
+_BLOCKS = (
+    select(texts.c.content)
+    .where(
+        texts.c.document == bindparam("document"),
+        texts.c.generation == bindparam("generation"),
+        texts.c.block.between(bindparam("first"), bindparam("last")),
+    )
+    .order_by(texts.c.block)
+)
+
+
+def get(connection: Connection, owner: OwnerId, document: DocumentId) -> Document:
+    found = _documents(connection, documents.c.id == document, documents.c.owner == owner)
+    if not found:
+        raise nothing_there(document)
+    return found[0]
+
+
+def nothing_there(document: DocumentId) -> NotFoundError:
+    return NotFoundError(f"there is no document {document!r}")
+
+
+def find(
+    connection: Connection,
+    owner: OwnerId | None,
+    folder: str | None,
+    name: str | None,
+    checksum: str | None,
+) -> list[Document]:
+    wanted = (
+        (documents.c.owner, owner),
+        (documents.c.folder, folder),
+        (documents.c.name, name),
+        (_live.c.checksum, checksum),
+    )
+    found = _documents(connection, *(column == it for column, it in wanted if it is not None))
+    # Sorted here: databases disagree on the order of texts.
+    return sorted(found, key=lambda document: (document.folder, document.name, document.owner))
+
+
+def _documents(connection: Connection, *conditions: ColumnElement[bool]) -> list[Document]:
+    found = []
+    for row in connection.execute(_DOCUMENTS.where(*conditions)):
+        values = tuple(row)
+        head, rest = values[: len(_HEAD)], values[len(_HEAD) :]
+        live, draft = rest[: len(_live.c)], rest[len(_live.c) :]
+        found.append(
+            document_of(
+                head,
+                None if live[0] is None else version_of(live),
+                None if draft[0] is None else version_of(draft),
+            )
+        )
+    return found
+
+
+def live(connection: Connection, wanted: Sequence[DocumentId]) -> dict[DocumentId, Version]:
+    found = {}
+    for batch in in_batches(list(set(wanted))):
+        for row in connection.execute(_LIVE, {"wanted": batch}):
+            version = version_of(row)
+            found[version.document] = version
+    return found
+
+
+def text(connection: Connection, version: Version, start: int, end: int | None) -> str:
+    first, last, _ = slice(start, end).indices(version.text_length)
+    if first >= last:
+        return ""
+    wanted = {
+        "document": version.document,
+        "generation": version.generation,
+        "first": first // BLOCK,
+        "last": (last - 1) // BLOCK,
+    }
+    blocks = connection.scalars(_BLOCKS, wanted).all()
+    if not blocks:
+        raise _no_more(version)
+    before = first // BLOCK * BLOCK
+    with _undamaged(version):
+        found = "".join(bytes(block).decode("utf-8", "surrogatepass") for block in blocks)
+        found = found[first - before : last - before]
+        if len(found) != last - first:
+            raise ValueError
+    return found
+
+
+def chunks(connection: Connection, version: Version) -> list[Chunk]:
+    packed = _layout(connection, version, layouts.c.chunks)
+    with _undamaged(version):
+        return unpack_chunks(packed)
+
+
+def outline(
+    connection: Connection, version: Version
+) -> tuple[tuple[int, ...], tuple[Heading, ...]]:
+    packed = _layout(connection, version, layouts.c.outline)
+    with _undamaged(version):
+        return unpack_outline(packed)
+
+
+def _layout(connection: Connection, version: Version, column: ColumnElement[bytes]) -> bytes:
+    found = connection.scalar(
+        select(column).where(
+            layouts.c.document == version.document, layouts.c.generation == version.generation
+        )
+    )
+    if found is None:
+        raise _no_more(version)
+    return bytes(found)
+
+
+@contextmanager
+def _undamaged(version: Version) -> Iterator[None]:
+    """A database does not notice when its disk gives back other bytes than it was given."""
+    try:
+        yield
+    except (ValueError, LookupError) as error:
+        raise IntegrityError(
+            f"what is kept of document {version.document!r} is damaged; add it again"
+        ) from error
+
+
+def _no_more(version: Version) -> NotFoundError:
+    return NotFoundError(
+        f"document {version.document!r} is not kept in its generation {version.generation}: it "
+        "was written anew or deleted"
+    )
+
+
+def all_remains(connection: Connection, document: DocumentId | None = None) -> list[Remains]:
+    wanted = select(*(remains.c[name] for name in Remains._fields))
+    if document is not None:
+        wanted = wanted.where(remains.c.document == document)
+    rows = connection.execute(wanted.order_by(remains.c.document, remains.c.generation))
+    return [Remains(*row) for row in rows]
+
+
+def all_notes(connection: Connection) -> dict[str, str]:
+    return {row.key: row.value for row in connection.execute(select(notes))}

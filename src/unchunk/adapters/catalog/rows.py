@@ -1,0 +1,99 @@
+"""Rows into values and back."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from unchunk.domain import Chunking, ChunkingStrategy, Document, Version
+from unchunk.errors import InvalidTextError
+
+_FIELDS = tuple(field.name for field in fields(Version))
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def version_row(version: Version) -> dict[str, Any]:
+    row = {name: getattr(version, name) for name in _FIELDS}
+    row["title"] = quoted(version.title)
+    row["notes"] = json.dumps(version.notes)
+    row["chunking"] = _chunking_row(version.chunking)
+    return row
+
+
+def version_of(row: Sequence[Any]) -> Version:
+    document, generation, checksum, size, blob, media_type, title, *rest = row
+    text_checksum, text_length, page_count, chunk_count, chunking, space, notes = rest
+    return Version(
+        document,
+        generation,
+        checksum,
+        size,
+        blob,
+        media_type,
+        json.loads(title),
+        text_checksum,
+        text_length,
+        page_count,
+        chunk_count,
+        _chunking_of(chunking),
+        space,
+        tuple(json.loads(notes)),
+    )
+
+
+def document_of(row: Sequence[Any], live: Version | None, draft: Version | None) -> Document:
+    """`row` holds id, owner, folder, name, created, updated, code and error."""
+    document, owner, folder, name, created, updated, code, error = row
+    return Document(
+        document,
+        owner,
+        name,
+        folder,
+        time_of(created),
+        time_of(updated),
+        live,
+        draft,
+        code,
+        json.loads(error),
+    )
+
+
+def time_of(microseconds: int) -> datetime:
+    return _BEGINNING + timedelta(microseconds=microseconds)
+
+
+def quoted(text: str) -> str:
+    """Any text as ASCII: titles and messages hold what no column of text would take."""
+    return json.dumps(text)
+
+
+def storable(**texts: str) -> None:
+    """Refuse text that a column cannot hold; better here than with the words of a driver."""
+    for what, text in texts.items():
+        if "\0" in text or not _encodable(text):
+            raise InvalidTextError(
+                f"{what} {text!r} cannot be kept: it holds a NUL or half a character; rename it"
+            )
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=64)
+def _chunking_row(chunking: Chunking | None) -> str:
+    return "" if chunking is None else json.dumps(asdict(chunking))
+
+
+@lru_cache(maxsize=64)
+def _chunking_of(row: str) -> Chunking | None:
+    if not row:
+        return None
+    values = json.loads(row)
+    return Chunking(ChunkingStrategy(**values["strategy"]), values["boundaries"])

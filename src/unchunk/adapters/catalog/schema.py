@@ -1,0 +1,133 @@
+"""The tables. `migrations/` builds them, step by step; a test holds the two together.
+
+Text is bytes wherever it comes out of a file: no database takes every character as text.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+HEAD: Final = "0001"
+"""The newest migration. Kept here too, so that opening need not load Alembic to know it."""
+
+REVISIONS: Final = "catalog_revision"
+"""Where Alembic notes how far a database is; not its usual name, which others may use too."""
+
+NAMING: Final = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+metadata = MetaData(naming_convention=NAMING)
+
+
+def _of_version() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(
+        ["document", "generation"],
+        ["versions.document", "versions.generation"],
+        ondelete="CASCADE",
+    )
+
+
+# `live` and `draft` are generations; `last` is the highest ever given out. Times are
+# microseconds since 1970, which every database keeps alike.
+documents = Table(
+    "documents",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("live", Integer),
+    Column("draft", Integer),
+    Column("last", Integer, nullable=False),
+    Column("error_code", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    UniqueConstraint("owner", "folder", "name"),
+)
+
+# The columns are the fields of `Version`, in its order. A version outlives its document until
+# its remains are forgotten, so there is no foreign key to `documents`.
+versions = Table(
+    "versions",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("checksum", Text, nullable=False, index=True),
+    Column("size", BigInteger, nullable=False),
+    Column("blob", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("text_checksum", Text, nullable=False),
+    Column("text_length", BigInteger, nullable=False),
+    Column("page_count", Integer, nullable=False),
+    Column("chunk_count", Integer, nullable=False),
+    Column("chunking", Text, nullable=False),
+    Column("space", Text, nullable=False),
+    Column("notes", Text, nullable=False),
+)
+
+# Apart from `versions`, so that listing documents does not read past them.
+layouts = Table(
+    "layouts",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("chunks", LargeBinary, nullable=False),
+    Column("outline", LargeBinary, nullable=False),
+    _of_version(),
+)
+
+texts = Table(
+    "texts",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("block", Integer, primary_key=True, autoincrement=False),
+    Column("content", LargeBinary, nullable=False),
+    _of_version(),
+)
+
+remains = Table(
+    "remains",
+    metadata,
+    Column("owner", Text, nullable=False),
+    Column("document", Text, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("blob", Text, nullable=False),
+    Column("space", Text, nullable=False),
+    Column("gone", Boolean(create_constraint=False), nullable=False),
+    _of_version(),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("embedder", Text, primary_key=True),
+    Column("digest", LargeBinary, primary_key=True),
+    Column("document", Text, nullable=False, index=True),
+    Column("vector", LargeBinary, nullable=False),
+)
+
+notes = Table(
+    "notes",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)

@@ -1,0 +1,109 @@
+"""The port `VectorCache`, in the database of the catalog."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from sqlalchemy import Connection, bindparam, delete, func, select
+
+from unchunk.adapters.catalog.database import Database
+from unchunk.adapters.catalog.dialects import in_batches, insert_new
+from unchunk.adapters.catalog.rows import storable
+from unchunk.adapters.catalog.schema import documents, vectors
+from unchunk.domain import DocumentId, OwnerId
+from unchunk.ports import Vectors
+
+_RECALL = select(vectors.c.digest, vectors.c.vector).where(
+    vectors.c.owner == bindparam("owner"),
+    vectors.c.embedder == bindparam("embedder"),
+    vectors.c.digest.in_(bindparam("digests", expanding=True)),
+)
+# Locked where many write at once: it is not deleted before its vectors are kept.
+_ITS_DOCUMENT = (
+    select(documents.c.id)
+    .where(documents.c.id == bindparam("document"), documents.c.owner == bindparam("owner"))
+    .with_for_update(read=True)
+)
+
+
+class SqlVectorCache:
+    """Lives as long as the catalog on the same database; the vectors it returns are read-only."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def recall(
+        self, owner: OwnerId, embedder: str, digests: Sequence[bytes]
+    ) -> dict[bytes, Vectors]:
+        if not digests:
+            return {}
+        return await self._database.read(
+            partial(_recall, owner=owner, embedder=embedder, digests=digests)
+        )
+
+    async def keep(
+        self, owner: OwnerId, embedder: str, document: DocumentId, found: Mapping[bytes, Vectors]
+    ) -> None:
+        """Nothing is kept for a document that was deleted meanwhile: nobody would drop it."""
+        if found:
+            await self._database.write(
+                partial(_keep, owner=owner, embedder=embedder, document=document, found=found)
+            )
+
+    async def drop(self, document: DocumentId) -> None:
+        await self._database.write(partial(_drop, document=document))
+
+    async def count(self, document: DocumentId | None = None) -> int:
+        return await self._database.read(partial(_count, document=document))
+
+
+def _recall(
+    connection: Connection, owner: OwnerId, embedder: str, digests: Sequence[bytes]
+) -> dict[bytes, Vectors]:
+    found: dict[bytes, Vectors] = {}
+    for batch in in_batches(digests):
+        wanted = {"owner": owner, "embedder": embedder, "digests": batch}
+        for digest, vector in connection.execute(_RECALL, wanted).all():
+            found[digest] = np.frombuffer(vector, "<f4")
+    return found
+
+
+def _keep(
+    connection: Connection,
+    owner: OwnerId,
+    embedder: str,
+    document: DocumentId,
+    found: Mapping[bytes, Vectors],
+) -> None:
+    storable(owner=owner, embedder=embedder)
+    if connection.execute(_ITS_DOCUMENT, {"document": document, "owner": owner}).first() is None:
+        return
+    # In the order of digests: two writers with the same ones never wait for each other.
+    connection.execute(
+        insert_new(connection.dialect.name, vectors),
+        [
+            {
+                "owner": owner,
+                "embedder": embedder,
+                "digest": digest,
+                "document": document,
+                "vector": np.asarray(vector, "<f4").tobytes(),
+            }
+            for digest, vector in sorted(found.items(), key=_digest)
+        ],
+    )
+
+
+def _digest(item: tuple[bytes, Vectors]) -> bytes:
+    return item[0]
+
+
+def _drop(connection: Connection, document: DocumentId) -> None:
+    connection.execute(delete(vectors).where(vectors.c.document == document))
+
+
+def _count(connection: Connection, document: DocumentId | None) -> int:
+    wanted = select(func.count()).select_from(vectors)
+    if document is not None:
+        wanted = wanted.where(vectors.c.document == document)
+    return connection.scalar(wanted) or 0

@@ -1,0 +1,1 @@
+"""Texts into vectors: by a local model, by a provider, or by hashing."""

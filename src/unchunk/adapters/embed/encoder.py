@@ -1,0 +1,169 @@
+"""A BERT-like encoder as an ONNX graph that multiplies in eight bits.
+
+Each text runs alone: with no padding there is nothing to mask, and a text's vector cannot
+depend on its neighbours. Every product of a matrix is taken over whole numbers, scaled for each
+token and for each output, which is more than twice as fast as float32 and keeps its vectors
+to a mean cosine of 0.996 and better. Weights have seven bits: with eight, processors without the
+instructions for such products let sums overflow, and vectors would depend on the machine.
+
+Knows nothing of files and tokenizers.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from unchunk.adapters.embed.onnxfile import Graph
+from unchunk.ports import Vectors
+
+Pooling = Literal["cls", "mean"]
+IDS, VECTOR = "ids", "vector"
+
+_TOKEN_STEPS, _TOKEN_ZERO = 127, 128
+_WEIGHT_STEPS = 63
+
+
+class Linear(NamedTuple):
+    """`weight` has a row for each output."""
+
+    weight: Vectors
+    bias: Vectors
+
+
+class Norm(NamedTuple):
+    weight: Vectors
+    bias: Vectors
+
+
+class Layer(NamedTuple):
+    query: Linear
+    key: Linear
+    value: Linear
+    mix: Linear
+    mix_norm: Norm
+    widen: Linear
+    narrow: Linear
+    norm: Norm
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """`positions[i]` is what is added to token i, the token type included."""
+
+    words: Vectors
+    positions: Vectors
+    norm: Norm
+    layers: tuple[Layer, ...]
+    heads: int
+    epsilon: float = 1e-12
+
+
+def to_onnx(encoder: Encoder, pooling: Pooling) -> bytes:
+    """A model file: token ids (1, n) in, one vector (1, dimensions) out, not of length one."""
+    writer = _Writer(encoder)
+    x = writer.embed()
+    last = len(encoder.layers) - 1
+    for number, layer in enumerate(encoder.layers):
+        # Of the last layer only what is pooled is ever read.
+        x = writer.layer(x, layer, f"{number}", first_only=number == last and pooling == "cls")
+    graph = writer.graph
+    if pooling == "cls":
+        graph.node("Squeeze", [x, graph.constant("one", np.array([1]))], VECTOR)
+    else:
+        graph.node("ReduceMean", [x, graph.constant("one", np.array([1]))], VECTOR, keepdims=0)
+    return graph.model(IDS, VECTOR, encoder.words.shape[1])
+
+
+class _Quantized(NamedTuple):
+    """Tokens as whole numbers, and what one step is worth for each token."""
+
+    steps: str
+    scale: str
+
+
+class _Writer:
+    def __init__(self, encoder: Encoder) -> None:
+        self.graph = Graph()
+        self._encoder = encoder
+
+    def embed(self) -> str:
+        graph, encoder = self.graph, self._encoder
+        # Half precision halves what is kept in memory, and is finer than what comes behind it.
+        table = graph.constant("words", encoder.words.astype(np.float16))
+        rows = graph.node("Cast", [graph.node("Gather", [table, IDS], "row")], "words32", to=1)
+        count = graph.node("Shape", [IDS], "count", start=1)
+        begin = graph.constant("begin", np.array([0]))
+        positions = graph.constant("positions", encoder.positions)
+        places = graph.node("Slice", [positions, begin, count], "places")
+        return self._norm(graph.node("Add", [rows, places], "sum"), encoder.norm, "start")
+
+    def layer(self, x: str, layer: Layer, name: str, *, first_only: bool) -> str:
+        graph = self.graph
+        tokens = self._quantize(x)
+        asking = tokens
+        if first_only:
+            x = self._first(x)
+            asking = _Quantized(self._first(tokens.steps), self._first(tokens.scale))
+        parts = [
+            self._multiply(asking, layer.query, f"{name}.query"),
+            self._multiply(tokens, layer.key, f"{name}.key"),
+            self._multiply(tokens, layer.value, f"{name}.value"),
+        ]
+        biases = [layer.query.bias, layer.key.bias, layer.value.bias]
+        parts.append(graph.constant(f"{name}.biases", np.concatenate(biases)))
+        heads = self._encoder.heads
+        seen = graph.contrib("MultiHeadAttention", parts, f"{name}.seen", num_heads=heads)
+        mixed = self._multiply(self._quantize(seen), layer.mix, f"{name}.mix")
+        x = self._joined(x, mixed, layer.mix.bias, layer.mix_norm, f"{name}.mixed")
+        wide = self._multiply(self._quantize(x), layer.widen, f"{name}.widen")
+        bias = graph.constant(f"{name}.widen.bias", layer.widen.bias)
+        active = graph.contrib("BiasGelu", [wide, bias], f"{name}.active")
+        narrow = self._multiply(self._quantize(active), layer.narrow, f"{name}.narrow")
+        return self._joined(x, narrow, layer.narrow.bias, layer.norm, f"{name}.end")
+
+    def _quantize(self, x: str) -> _Quantized:
+        graph = self.graph
+        axis = graph.constant("last", np.array([-1]))
+        top = graph.node("ReduceMax", [graph.node("Abs", [x], f"{x}.abs"), axis], f"{x}.max")
+        step = graph.constant("step", np.float32(1 / _TOKEN_STEPS))
+        # A token of zeros must not divide by zero.
+        least = graph.constant("least", np.float32(1e-30))
+        scale = graph.node("Max", [graph.node("Mul", [top, step], f"{x}.s"), least], f"{x}.scale")
+        even = graph.node("Div", [x, scale], f"{x}.even")
+        zero = graph.constant("zero", np.uint8(_TOKEN_ZERO))
+        unit = graph.constant("unit", np.float32(1))
+        return _Quantized(graph.node("QuantizeLinear", [even, unit, zero], f"{x}.steps"), scale)
+
+    def _multiply(self, x: _Quantized, linear: Linear, name: str) -> str:
+        """The product, without the bias."""
+        graph = self.graph
+        scales = np.abs(linear.weight).max(axis=1, keepdims=True) / np.float32(_WEIGHT_STEPS)
+        scales = np.maximum(scales, np.float32(1e-30))
+        steps = np.rint(linear.weight / scales).astype(np.int8)
+        weight = graph.constant(f"{name}.weight", steps.T)
+        zero = graph.constant("zero", np.uint8(_TOKEN_ZERO))
+        whole = graph.node("MatMulInteger", [x.steps, weight, zero], f"{name}.whole")
+        real = graph.node("Cast", [whole], f"{name}.real", to=1)
+        scale = graph.constant(f"{name}.scale", scales[:, 0])
+        return graph.node("Mul", [graph.node("Mul", [real, scale], f"{name}.out"), x.scale], name)
+
+    def _joined(self, x: str, more: str, bias: Vectors, norm: Norm, name: str) -> str:
+        # onnxruntime has one operation for all of this, and takes seven times as long for it.
+        graph = self.graph
+        whole = graph.node("Add", [more, graph.constant(f"{name}.bias", bias)], f"{name}.more")
+        return self._norm(graph.node("Add", [whole, x], f"{name}.sum"), norm, name)
+
+    def _norm(self, x: str, norm: Norm, name: str) -> str:
+        graph = self.graph
+        weight = graph.constant(f"{name}.norm.weight", norm.weight)
+        bias = graph.constant(f"{name}.norm.bias", norm.bias)
+        epsilon = self._encoder.epsilon
+        parts = [x, weight, bias]
+        return graph.node("LayerNormalization", parts, name, axis=-1, epsilon=epsilon)
+
+    def _first(self, x: str) -> str:
+        graph = self.graph
+        begin = graph.constant("begin", np.array([0]))
+        end = graph.constant("one", np.array([1]))
+        return graph.node("Slice", [x, begin, end, end], f"{x}.first")

@@ -1,0 +1,125 @@
+"""The files that weights come in, read into what they mean. Nothing in a file is run.
+
+A file was checked against its checksum before it comes here, so what does not fit is a
+description that is wrong, and fails as it may.
+"""
+
+import json
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+
+from unchunk.adapters.embed.encoder import Encoder, Layer, Linear, Norm
+from unchunk.ports import Vectors
+
+
+def read_safetensors(data: bytes) -> dict[str, Vectors]:
+    """The float32 tensors of a safetensors file: a header of JSON, then their bytes."""
+    begin = 8 + int.from_bytes(data[:8], "little")
+    found = {}
+    for name, entry in json.loads(data[8:begin]).items():
+        if name != "__metadata__" and entry["dtype"] == "F32":
+            first, _ = entry["data_offsets"]
+            shape = entry["shape"]
+            array = np.frombuffer(data, np.float32, prod(shape), begin + first)
+            found[name] = array.reshape(shape)
+    return found
+
+
+def bert(tensors: Mapping[str, Vectors], heads: int) -> Encoder:
+    """An encoder under the names that BERT's own tensors have."""
+
+    def linear(name: str) -> Linear:
+        return Linear(tensors[f"{name}.weight"], tensors[f"{name}.bias"])
+
+    def norm(name: str) -> Norm:
+        return Norm(tensors[f"{name}.weight"], tensors[f"{name}.bias"])
+
+    def layer(at: str) -> Layer:
+        return Layer(
+            query=linear(f"{at}.attention.self.query"),
+            key=linear(f"{at}.attention.self.key"),
+            value=linear(f"{at}.attention.self.value"),
+            mix=linear(f"{at}.attention.output.dense"),
+            mix_norm=norm(f"{at}.attention.output.LayerNorm"),
+            widen=linear(f"{at}.intermediate.dense"),
+            narrow=linear(f"{at}.output.dense"),
+            norm=norm(f"{at}.output.LayerNorm"),
+        )
+
+    kinds = tensors["embeddings.token_type_embeddings.weight"]
+    layers = sum(name.endswith(".output.dense.weight") for name in tensors) // 2
+    return Encoder(
+        words=tensors["embeddings.word_embeddings.weight"],
+        positions=tensors["embeddings.position_embeddings.weight"] + kinds[0],
+        norm=norm("embeddings.LayerNorm"),
+        layers=tuple(layer(f"encoder.layer.{number}") for number in range(layers)),
+        heads=heads,
+    )
+
+
+class Pack:
+    """An .hmsemb pack: a tokenizer and an encoder in one file.
+
+    Its magic, the length of its header, the header in JSON, the tokenizer in JSON, then the
+    tensors without gaps: float32, or int8 with a float32 scale behind them for each `group`
+    of values in a row.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._begin = 16 + int.from_bytes(data[8:16], "little")
+        self._header = json.loads(data[16 : self._begin])
+        self._end = self._begin + self._header["tokenizer_len"]
+
+    def tokenizer(self) -> str:
+        return self._data[self._begin : self._end].decode()
+
+    def encoder(self) -> Encoder:
+        tensors = self._tensors()
+        shape = self._header["arch"]
+
+        def linear(name: str) -> Linear:
+            return Linear(tensors[f"{name}.w"], tensors[f"{name}.b"])
+
+        def norm(name: str) -> Norm:
+            return Norm(tensors[f"{name}.w"], tensors[f"{name}.b"])
+
+        def layer(at: str) -> Layer:
+            weights, biases = (np.split(part, 3) for part in linear(f"{at}.qkv"))
+            query, key, value = map(Linear, weights, biases)
+            return Layer(
+                query=query,
+                key=key,
+                value=value,
+                mix=linear(f"{at}.ao"),
+                mix_norm=norm(f"{at}.aln"),
+                widen=linear(f"{at}.f1"),
+                narrow=linear(f"{at}.f2"),
+                norm=norm(f"{at}.fln"),
+            )
+
+        return Encoder(
+            words=tensors["word_emb"],
+            positions=tensors["pos_emb"][shape["position_offset"] :] + tensors["type_emb"][0],
+            norm=norm("emb_ln"),
+            layers=tuple(layer(f"l{number}") for number in range(shape["layers"])),
+            heads=shape["heads"],
+            epsilon=shape["layer_norm_eps"],
+        )
+
+    def _tensors(self) -> dict[str, Vectors]:
+        found, at = {}, self._end
+        for entry in self._header["tensors"]:
+            shape, group = entry["shape"], entry["group"]
+            count = prod(shape)
+            if group:
+                steps = np.frombuffer(self._data, np.int8, count, at).reshape(-1, group)
+                scales = np.frombuffer(self._data, np.float32, count // group, at + count)
+                found[entry["name"]] = (steps * scales[:, None]).reshape(shape)
+            else:
+                values = np.frombuffer(self._data, np.float32, count, at)
+                found[entry["name"]] = values.reshape(shape)
+            at += entry["len"]
+        return found

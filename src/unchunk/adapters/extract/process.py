@@ -1,0 +1,164 @@
+"""A worker process as its owner sees it: asked, timed, and ended without mercy."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from unchunk.adapters.extract.frames import BrokenFrameError, answer, read_frame, request
+from unchunk.adapters.extract.limits import Limits, MiB
+from unchunk.domain import Extracted
+from unchunk.errors import ExtractionError
+
+_MODULE = "unchunk.adapters.extract.worker"
+_SECONDS_TO_START = 60.0
+_SECONDS_TO_STOP = 2.0
+_LONGEST_NAME = 4096
+# All of the owner's environment that a parser may see: no keys, no tokens.
+_PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
+_NO_MEMORY = (b"memory allocation of", b"out of memory", b"bad_alloc", b"MemoryError")
+_MUCH = 0.7  # a process that died this close to its limit died of it
+
+
+class GoneError(Exception):
+    """The worker was not there any more before it was given the file."""
+
+
+class Worker:
+    """One process. Used by one thread at a time; only `kill` may come from another."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.spent = self.killed = False
+        self._limits = limits
+        self._lock = threading.Lock()
+        said, says = os.pipe()
+        os.set_blocking(said, False)
+        os.set_blocking(says, False)  # a parser that says too much is not held up by it
+        self._said = said
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  # our own module
+                [
+                    *(sys.executable, "-B", "-P", "-X", "utf8", "-m", _MODULE),
+                    *(json.dumps(limits.as_record()), str(os.getpid())),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=says,
+                bufsize=0,
+                env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+            )
+        finally:
+            os.close(says)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def start(self) -> None:
+        """Wait until it can be asked; a second one need not wait so long for the first."""
+        try:
+            self._receive(time.monotonic() + _SECONDS_TO_START)
+        except (EOFError, TimeoutError, BrokenFrameError) as error:
+            said = self._end()
+            raise ExtractionError(
+                "crashed", f"the process that reads files does not start: {said[-500:]!r}"
+            ) from error
+
+    def ask(self, path: Path, name: str) -> Extracted:
+        """The text of a file. After any failure but the file's own, this worker is spent."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(request(str(path.absolute()), name[-_LONGEST_NAME:]))
+        except OSError as error:
+            self._end()
+            raise GoneError from error
+        try:
+            header, body = self._receive(time.monotonic() + self._limits.seconds)
+            self.spent = header.get("last") is not False
+            return answer(header, body)
+        except TimeoutError:
+            self._end()
+            raise self._limits.too_slow() from None
+        except EOFError:
+            raise self._autopsy() from None
+        except BrokenFrameError as error:
+            self._end()
+            raise ExtractionError("crashed", f"its parser answered nonsense: {error}") from error
+
+    def kill(self) -> None:
+        with self._lock:
+            self.killed = True
+            if self._process.returncode is None:
+                os.kill(self._process.pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Let it end by itself, as it does without input; if it does not, end it."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+        if self._process.returncode is None:
+            try:
+                self._process.wait(_SECONDS_TO_STOP)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                self._process.wait()
+        if self._said >= 0:
+            os.close(self._said)
+            self._said = -1
+
+    def _receive(self, deadline: float) -> tuple[dict[str, object], bytes]:
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        ready = select.poll()
+        ready.register(pipe, select.POLLIN)
+
+        def read(count: int) -> bytes:
+            parts = bytearray()
+            while len(parts) < count:
+                if not ready.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                    raise TimeoutError
+                part = os.read(pipe, min(count - len(parts), MiB))
+                if not part:
+                    raise EOFError
+                parts += part
+            return bytes(parts)
+
+        return read_frame(read, 4 * self._limits.max_text)
+
+    def _end(self) -> bytes:
+        """Kill it, and return what it said last."""
+        self.kill()
+        self._wait()
+        return self._last_words()
+
+    def _wait(self) -> int:
+        """Wait for its end, and return the most memory that it held."""
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            _, status, usage = os.wait4(self._process.pid, 0)
+            self._process.returncode = os.waitstatus_to_exitcode(status)
+        self.spent = True
+        return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+    def _last_words(self) -> bytes:
+        try:
+            return os.read(self._said, 64 * 1024)
+        except OSError:
+            return b""
+
+    def _autopsy(self) -> ExtractionError:
+        """Why it died while it read a file."""
+        memory = self._wait()
+        words = self._last_words()
+        code = self._process.returncode
+        if code == -signal.SIGXCPU:
+            return self._limits.too_slow()
+        if memory > _MUCH * self._limits.memory or any(sign in words for sign in _NO_MEMORY):
+            return self._limits.too_much_memory()
+        cause = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        return ExtractionError("crashed", f"its parser crashed with {cause}")

@@ -1,0 +1,144 @@
+"""A process of our own that does what would hold up this one.
+
+It is started with the first call, and again with the next one after it died. Calls may
+overlap; each is answered when it is done. It ends when its socket closes, so it cannot
+outlive whoever started it.
+"""
+
+import asyncio
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from unchunk.adapters.index import frames
+from unchunk.errors import IndexUnavailableError, UnchunkError
+
+
+class Child:
+    """`module` is run with the number of its socket and then `arguments`.
+
+    It gets `kept_open` too, so that what hangs on that file lasts as long as the child.
+    """
+
+    def __init__(self, module: str, arguments: Sequence[str], kept_open: int, name: str) -> None:
+        self._module = module
+        self._arguments = arguments
+        self._kept_open = kept_open
+        self._name = name
+        # One thread sends: a message is never cut in two by another, nor by a cancelled caller.
+        self._sender = ThreadPoolExecutor(1, thread_name_prefix=f"send-{name}")
+        self._running: _Running | None = None
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        running = self._running
+        return running.process.pid if running and running.reader.is_alive() else None
+
+    async def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401 per method
+        if self._closed:
+            raise IndexUnavailableError(f"the index {self._name!r} was closed")
+        answer: Future[Any] = Future()
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._sender, self._send, answer, method, arguments)
+        return await asyncio.wrap_future(answer)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.to_thread(self._end)
+
+    def _end(self) -> None:
+        self._sender.shutdown(wait=True)
+        if self._running is not None:
+            self._running.end()
+
+    def _send(self, answer: "Future[Any]", method: str, arguments: tuple[object, ...]) -> None:
+        if self._running is None or not self._running.reader.is_alive():
+            if self._running is not None:
+                self._running.end()
+            self._running = _Running(self._module, self._arguments, self._kept_open, self._name)
+        self._running.send(answer, method, arguments)
+
+
+class _Running:
+    """One life of the child."""
+
+    def __init__(self, module: str, arguments: Sequence[str], kept_open: int, name: str) -> None:
+        self._name = name
+        self._waiting: dict[int, Future[Any]] = {}
+        self._count = 0
+        self._guard = threading.Lock()
+        self._gone: UnchunkError | None = None
+        self._link, theirs = socket.socketpair()
+        with theirs:
+            # -P: the folder we happen to stand in is no place to import from.
+            command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), *arguments]
+            self.process = subprocess.Popen(  # noqa: S603 our own interpreter and module
+                command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(), kept_open)
+            )
+        self.reader = threading.Thread(target=self._read, name=f"read-{name}", daemon=True)
+        self.reader.start()
+
+    def send(self, answer: "Future[Any]", method: str, arguments: tuple[object, ...]) -> None:
+        with self._guard:
+            if self._gone is not None:
+                _fail(answer, self._gone)
+                return
+            self._count += 1
+            number = self._count
+            self._waiting[number] = answer
+        # Where it is gone already, the reader finds out and fails whoever waits.
+        with suppress(OSError):
+            frames.send(self._link, (number, method, arguments))
+
+    def end(self) -> None:
+        """Ask it to end, and wait until it has."""
+        with suppress(OSError):
+            self._link.shutdown(socket.SHUT_WR)
+        self.reader.join()
+        self.process.wait()
+        self._link.close()
+
+    def _read(self) -> None:
+        reason: UnchunkError | None = None
+        try:
+            while True:
+                number, value, error = frames.receive(self._link)
+                if not number:
+                    reason = error
+                    continue
+                with self._guard:
+                    answer = self._waiting.pop(number)
+                if error is not None:
+                    _fail(answer, error)
+                elif answer.set_running_or_notify_cancel():
+                    answer.set_result(value)
+        except EOFError:
+            self._abandon(reason or self._ended())
+
+    def _ended(self) -> UnchunkError:
+        code = self.process.wait()
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        return IndexUnavailableError(
+            f"the process of the index {self._name!r} {how}; the next call starts it again"
+        )
+
+    def _abandon(self, error: UnchunkError) -> None:
+        with self._guard:
+            self._gone = error
+            waiting, self._waiting = self._waiting, {}
+        for answer in waiting.values():
+            _fail(answer, error)
+
+
+def _fail(answer: "Future[Any]", error: UnchunkError) -> None:
+    # A caller who was cancelled waits no more.
+    if answer.set_running_or_notify_cancel():
+        answer.set_exception(error)

@@ -1,0 +1,87 @@
+"""The folder of one space of the edge index, as plain files.
+
+current.json     {"shard": 2, "dimensions": 384}; swapped whole, so a crash leaves one truth
+2/               that shard; any other number is what a crash left
+changes          about how many rows were written since the shard was optimized
+"""
+
+import json
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+_CURRENT = "current.json"
+_CHANGES = "changes"
+
+
+class Home:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def dimensions(self) -> int | None:
+        """None where there is no space yet. Raises `ValueError` where the note is damaged."""
+        note = self._note()
+        return None if note is None else note["dimensions"]
+
+    @property
+    def shard(self) -> Path | None:
+        note = self._note()
+        return None if note is None else self.folder / str(note["shard"])
+
+    def fresh(self) -> Path:
+        """A path for a further shard."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder / str(max(self._numbers(), default=0) + 1)
+
+    def make_current(self, shard: Path, dimensions: int) -> None:
+        """From now on, and after a power cut too, this is the shard."""
+        temporary = self.folder / f"{_CURRENT}.new"
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump({"shard": int(shard.name), "dimensions": dimensions}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.folder / _CURRENT)
+        make_sure(self.folder)
+
+    def tidy(self) -> None:
+        """Remove every shard but the current one."""
+        current = self.shard
+        for number in self._numbers():
+            if self.folder / str(number) != current:
+                shutil.rmtree(self.folder / str(number), ignore_errors=True)
+
+    def note_changes(self, count: int) -> None:
+        (self.folder / _CHANGES).write_text(str(count), "ascii")
+
+    def changes(self) -> int | None:
+        with suppress(OSError, ValueError):
+            return int((self.folder / _CHANGES).read_text("ascii"))
+        return None
+
+    def has_room(self) -> bool:
+        """Whether the disk can take what optimizing needs for a while."""
+        size = sum(file.stat().st_blocks * 512 for file in self.folder.rglob("*"))
+        return shutil.disk_usage(self.folder).free > 3 * size
+
+    def _note(self) -> dict[str, int] | None:
+        try:
+            note = json.loads((self.folder / _CURRENT).read_text("utf-8"))
+            return {"shard": int(note["shard"]), "dimensions": int(note["dimensions"])}
+        except FileNotFoundError:
+            return None
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{self.folder / _CURRENT} is damaged") from error
+
+    def _numbers(self) -> list[int]:
+        return sorted(int(each.name) for each in self.folder.iterdir() if each.name.isdecimal())
+
+
+def make_sure(path: Path) -> None:
+    """What was written to a file or a folder outlives a power cut from here on."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

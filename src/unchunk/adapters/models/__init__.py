@@ -1,0 +1,1 @@
+"""Local models: how their files are had, and where they are kept."""

@@ -1,0 +1,1 @@
+"""Documents in, and everything that happens to them until they are gone."""

@@ -1,0 +1,86 @@
+"""Many documents at a time: what bounds them, and how they become live together."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from unchunk.domain import DocumentId, Whole
+from unchunk.library.parts import Parts
+from unchunk.library.writing import commit
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Committer:
+    """Makes written documents live in groups: a flush costs the same for one as for many.
+
+    While a group is on its way, the next one gathers; a document alone does not wait.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._waiting: list[tuple[Whole, asyncio.Future[set[DocumentId]]]] = []
+        self._turn = asyncio.Lock()
+
+    async def commit(self, whole: Whole) -> bool:
+        """Return when the version is live; False if its document was deleted meanwhile."""
+        done: asyncio.Future[set[DocumentId]] = asyncio.get_running_loop().create_future()
+        self._waiting.append((whole, done))
+        async with self._turn:
+            if not done.done():
+                await self._commit_all()
+        return whole.version.document in done.result()
+
+    async def _commit_all(self) -> None:
+        group, self._waiting = self._waiting, []
+        try:
+            live = await commit(self._parts, [whole for whole, _ in group])
+        except Exception as error:  # noqa: BLE001 - each of the group raises it itself
+            for _, done in group:
+                done.set_exception(error)
+                done.exception()  # seen, also where its own task was cancelled
+        else:
+            for _, done in group:
+                done.set_result(live)
+
+
+class Room:
+    """Lets in as many bytes at a time as memory is to hold; a larger one goes in alone."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._used = 0
+        self._changed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def hold(self, size: int) -> AsyncIterator[None]:
+        size = min(size, self._size)
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._used + size <= self._size)
+            self._used += size
+        try:
+            yield
+        finally:
+            async with self._changed:
+                self._used -= size
+                self._changed.notify_all()
+
+
+async def each(items: Iterable[T], width: int, work: Callable[[T], Awaitable[R]]) -> list[R]:
+    """`work` on every item, `width` at a time; results in order. The first error ends all."""
+    results: dict[int, R] = {}
+    numbered = iter(enumerate(items))
+
+    async def worker() -> None:
+        for at, item in numbered:
+            results[at] = await work(item)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(width):
+                group.create_task(worker())
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return [results[at] for at in sorted(results)]

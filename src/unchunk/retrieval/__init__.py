@@ -1,0 +1,1 @@
+"""Evidence out: which chunks answer a question."""

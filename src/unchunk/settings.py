@@ -1,0 +1,148 @@
+"""One frozen settings object, from a file, the environment and arguments. Unknown keys are errors.
+
+What a later source says goes over what an earlier one said: defaults, `unchunk.toml` in the
+home, `UNCHUNK_...` in the environment, arguments.
+"""
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from unchunk.domain import Boundaries, Chunking, ChunkingStrategy, Unit
+from unchunk.errors import InvalidSettingError, OutputError
+
+FILE = "unchunk.toml"
+_PREFIX = "UNCHUNK_"
+_HOME = "UNCHUNK_HOME"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`embedder` and `index` name an adapter and, behind a colon, what it needs to know.
+
+    Embedders: `local` or `local:MODEL`, `openai:MODEL`, `azure:DEPLOYMENT`, `ollama:MODEL`,
+    `hashing`. Indexes: `edge`, `chroma`, or `qdrant:URL` and `chroma:URL` for servers.
+    """
+
+    home: Path
+    embedder: str = "local"
+    embedder_url: str = ""
+    embedder_key: str = ""
+    embedder_dimensions: int = 0
+    embedder_max_tokens: int = 0
+    embedder_threads: int = 0
+    embedder_patience: float = 60.0
+    index: str = "edge"
+    index_key: str = ""
+    language: str = "english"
+    chunk_unit: str = "chars"
+    chunk_size: int = 1000
+    chunk_overlap: int = 150
+    chunk_boundaries: str = "markdown"
+    max_bytes: int = 200_000_000
+    max_pages: int = 20_000
+    max_characters: int = 200_000_000
+    extract_seconds: float = 120.0
+    extract_memory: int = 2_000_000_000
+    workers: int = 0
+    owner: str = "local"
+
+    @property
+    def chunking(self) -> Chunking:
+        if self.chunk_unit not in get_args(Unit):
+            raise InvalidSettingError(f"chunk_unit {self.chunk_unit!r} is none of {get_args(Unit)}")
+        if self.chunk_boundaries not in get_args(Boundaries):
+            raise InvalidSettingError(
+                f"chunk_boundaries {self.chunk_boundaries!r} is none of {get_args(Boundaries)}"
+            )
+        unit, boundaries = cast("Unit", self.chunk_unit), cast("Boundaries", self.chunk_boundaries)
+        return Chunking(ChunkingStrategy(unit, self.chunk_size, self.chunk_overlap), boundaries)
+
+    def __repr__(self) -> str:
+        shown = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if not field.name.endswith("_key") or not getattr(self, field.name)
+        }
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def load(
+    home: str | Path | None = None,
+    environment: Mapping[str, str] = os.environ,
+    **arguments: str | float | Path | None,
+) -> Settings:
+    """The settings of a home: `home`, else UNCHUNK_HOME, else ~/.unchunk."""
+    folder = Path(home or environment.get(_HOME) or Path.home() / ".unchunk").expanduser()
+    settings = Settings(folder.absolute())
+    settings = _over(settings, _from_file(folder / FILE), str(folder / FILE))
+    settings = _over(settings, _from_environment(environment), "the environment")
+    return _over(
+        settings, {name: it for name, it in arguments.items() if it is not None}, "the arguments"
+    )
+
+
+def save(home: Path, name: str, value: str) -> None:
+    """Set one setting in the home's file, and leave the rest of the file as it is."""
+    path = home / FILE
+    settings = Settings(home)
+    _over(settings, {name: value}, "the arguments")
+    _over(settings, _from_file(path), str(path))
+    line = f"{name} = {json.dumps(value)}"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        lines = path.read_text("utf-8").splitlines() if path.exists() else []
+        kept = [one for one in lines if one.partition("=")[0].strip() != name]
+        temporary = path.with_suffix(".new")
+        temporary.write_text("\n".join([*kept, line]) + "\n", "utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _from_file(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InvalidSettingError(f"{path} cannot be read: {error}") from None
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
+    return {
+        name.removeprefix(_PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(_PREFIX) and name != _HOME
+    }
+
+
+def _over(settings: Settings, values: Mapping[str, object], source: str) -> Settings:
+    known = {field.name: type(getattr(settings, field.name)) for field in fields(settings)}
+    del known["home"]
+    changes: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f": did you mean {near[0]}?" if near else ""
+            raise InvalidSettingError(f"{source}: there is no setting {name!r}{hint}")
+        changes[name] = _as(known[name], value, f"{source}: {name}")
+    return replace(settings, **changes)
+
+
+def _as(kind: type, value: object, where: str) -> Any:  # noqa: ANN401 - of `kind`
+    if kind is float and type(value) is int:
+        return float(value)
+    if kind is not str and isinstance(value, str):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    if type(value) is not kind:
+        raise InvalidSettingError(f"{where} must be {kind.__name__}, not {value!r}")
+    return value

@@ -1,0 +1,84 @@
+"""The engine for scripts and notebooks: the same object, its coroutines run to their end."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import wraps
+from inspect import isawaitable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from unchunk.engine import Engine
+
+T = TypeVar("T")
+
+
+class SynchronousEngine:
+    """Every method of `Engine`, without `await`. Works inside a running event loop, too.
+
+    All of it runs in one thread beside the caller's. An interrupt cancels what is under way.
+    """
+
+    def __init__(self, opening: Callable[[], Coroutine[Any, Any, Engine]]) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="unchunk", daemon=True)
+        self._thread.start()
+        try:
+            self._engine = self._wait(opening())
+        except BaseException:
+            self._stop()
+            raise
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the engine has
+        found = getattr(self._engine, name)
+        if not callable(found):
+            return found
+
+        @wraps(found)
+        def call(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - the engine's own
+            result = found(*arguments, **options)
+            if isinstance(result, AbstractAsyncContextManager):
+                return self._entered(result)
+            return self._wait(result) if isawaitable(result) else result
+
+        return call
+
+    def close(self) -> None:
+        try:
+            self._wait(self._engine.close())
+        finally:
+            self._stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _entered(self, manager: AbstractAsyncContextManager[Path]) -> Iterator[Path]:
+        yield self._wait(manager.__aenter__())
+        self._wait(manager.__aexit__(None, None, None))
+
+    def _wait(self, work: Awaitable[T]) -> T:
+        async def run() -> T:
+            return await work
+
+        future = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

@@ -1,0 +1,56 @@
+"""Counters, durations and logs. Whoever does work is handed one `Telemetry`; nothing is global.
+
+Log records carry `job`, the id of the job or request that they belong to, through all stages
+and threads.
+"""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+logger = logging.getLogger("unchunk")
+_job: ContextVar[str] = ContextVar("job", default="-")
+
+
+@dataclass(slots=True)
+class Telemetry:
+    """What happened so far: `counters` by name, `seconds` by stage."""
+
+    counters: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def count(self, name: str, number: int = 1) -> None:
+        self.counters[name] += number
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time inside to a stage; stages of several documents may overlap in time."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
+
+
+@contextmanager
+def job(name: str | None = None) -> Iterator[str]:
+    """Give all log records inside one id, the given one or a new one."""
+    name = name or uuid4().hex[:12]
+    token = _job.set(name)
+    try:
+        yield name
+    finally:
+        _job.reset(token)
+
+
+def current_job() -> str:
+    return _job.get()
+
+
+def log(message: str, *arguments: object, level: int = logging.INFO) -> None:
+    logger.log(level, message, *arguments, extra={"job": _job.get()})

@@ -1,0 +1,1 @@
+"""The contracts of the ports as pytest suites, for whoever writes an adapter."""

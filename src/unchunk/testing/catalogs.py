@@ -1,0 +1,636 @@
+"""What every catalog must do."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from hashlib import sha256
+from typing import TypeVar
+
+import pytest
+
+from unchunk.domain import (
+    Chunk,
+    Chunking,
+    ChunkingStrategy,
+    Document,
+    Heading,
+    Remains,
+    Version,
+    Whole,
+)
+from unchunk.errors import InvalidInputError, NotFoundError
+from unchunk.ports import Catalog
+
+S = TypeVar("S", bound="CatalogContract")
+
+
+def whole_of(version: Version, text: str, space: str = "space", blob: str | None = None) -> Whole:
+    """The version with everything that goes with it, cut into pieces of ten characters."""
+    chunks = tuple(
+        Chunk(index, start, min(start + 10, len(text)), index + 1, index + 1, ("Part", str(index)))
+        for index, start in enumerate(range(0, len(text), 10))
+    )
+    return Whole(
+        replace(
+            version,
+            blob=version.blob if blob is None else blob,
+            media_type="text/plain",
+            title=text[:20],
+            text_checksum=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            text_length=len(text),
+            page_count=len(chunks),
+            chunk_count=len(chunks),
+            chunking=Chunking(ChunkingStrategy("chars", 10, 0), "window"),
+            space=space,
+            notes=("read in full",),
+        ),
+        text,
+        chunks,
+        tuple(chunk.start for chunk in chunks),
+        (Heading(0, 1, "Part"), Heading(min(10, len(text)), 2, "1")),
+    )
+
+
+async def added(
+    catalog: Catalog, name: str, text: str, owner: str = "me", folder: str = ""
+) -> Document:
+    """A document that is live with this text."""
+    draft = await drafted(catalog, name, text, owner, folder)
+    assert await catalog.go_live([whole_of(draft, text)]) == [draft.document]
+    return await catalog.get(owner, draft.document)
+
+
+async def drafted(
+    catalog: Catalog, name: str, text: str, owner: str = "me", folder: str = "", *, blob: str = ""
+) -> Version:
+    """The draft of a document whose bytes are `text`."""
+    document = await catalog.begin(
+        owner,
+        folder,
+        name,
+        checksum=sha256(text.encode()).hexdigest(),
+        size=len(text),
+        blob=blob or f"uploads/{owner}/{name}/{text[:10]}",
+    )
+    assert document.draft is not None
+    return document.draft
+
+
+async def rewritten(catalog: Catalog, version: Version, text: str, space: str = "new") -> Whole:
+    """The same bytes under a number of their own, as reindexing writes them."""
+    generation = await catalog.next_generation(version.document)
+    return whole_of(replace(version, generation=generation), text, space)
+
+
+def live_of(document: Document) -> Version:
+    assert document.live is not None
+    return document.live
+
+
+def on_a_catalog(scene: Callable[[S, Catalog], Coroutine[None, None, None]]) -> Callable[[S], None]:
+    """The scene as a test, with a fresh catalog."""
+
+    async def play(suite: S) -> None:
+        async with suite.opened() as catalog:
+            await scene(suite, catalog)
+
+    def test(self: S) -> None:
+        asyncio.run(play(self))
+
+    test.__name__ = scene.__name__
+    return test
+
+
+class CatalogContract:
+    """Subclass it as `Test...`, and say how a catalog is opened."""
+
+    def opened(self) -> AbstractAsyncContextManager[Catalog]:
+        """A catalog that is empty at first, and the same one each time within one test."""
+        raise NotImplementedError
+
+    # Coming in.
+
+    @on_a_catalog
+    async def test_new_bytes_are_the_draft_of_a_new_document(self, catalog: Catalog) -> None:
+        begun = await catalog.begin("me", "in", "a.txt", checksum="c", size=7, blob="b")
+        assert (begun.owner, begun.folder, begun.name) == ("me", "in", "a.txt")
+        assert begun.status == "pending"
+        assert begun.live is None
+        assert begun.draft == Version(begun.id, 1, "c", 7, "b")
+        assert begun.created_at == begun.updated_at
+        assert begun.created_at.utcoffset() is not None
+        assert await catalog.get("me", begun.id) == begun
+        assert await catalog.remains() == []
+
+    @on_a_catalog
+    async def test_a_name_is_one_document_in_each_folder_of_each_owner(
+        self, catalog: Catalog
+    ) -> None:
+        places = [("me", "", "a"), ("me", "in", "a"), ("you", "", "a"), ("me", "", "A")]
+        ids = {
+            (await catalog.begin(*place, checksum="c", size=1, blob=str(place))).id
+            for place in places
+        }
+        assert len(ids) == len(places)
+
+    @on_a_catalog
+    async def test_what_goes_live_is_kept_whole(self, catalog: Catalog) -> None:
+        text = "The first line.\nThe second, in ß and 日本語 and 😀.\n"
+        draft = await drafted(catalog, "a.txt", text)
+        whole = whole_of(draft, text)
+        assert await catalog.go_live([whole]) == [draft.document]
+        document = await catalog.get("me", draft.document)
+        assert document.status == "live"
+        assert document.draft is None
+        assert document.live == whole.version
+        assert await catalog.text(whole.version) == text
+        assert await catalog.chunks(whole.version) == list(whole.chunks)
+        assert await catalog.outline(whole.version) == (whole.pages, whole.headings)
+        assert await catalog.remains() == []
+
+    @on_a_catalog
+    async def test_a_document_without_text_pages_or_headings_can_be_live(
+        self, catalog: Catalog
+    ) -> None:
+        draft = await drafted(catalog, "a.txt", "")
+        assert await catalog.go_live([Whole(draft, "", ())]) == [draft.document]
+        assert await catalog.text(draft) == ""
+        assert await catalog.chunks(draft) == []
+        assert await catalog.outline(draft) == ((), ())
+
+    @on_a_catalog
+    async def test_chunks_without_pages_have_none(self, catalog: Catalog) -> None:
+        draft = await drafted(catalog, "a.txt", "text")
+        chunks = (Chunk(0, 0, 2), Chunk(1, 1, 4, 3, 9), Chunk(2, 2**40, 2**41, None, None, ("",)))
+        await catalog.go_live([Whole(replace(draft, text_length=4), "text", chunks)])
+        assert await catalog.chunks(draft) == list(chunks)
+
+    @on_a_catalog
+    async def test_any_part_of_a_long_text_can_be_read(self, catalog: Catalog) -> None:
+        text = "".join(f"{number} ü 日本 😀\n" for number in range(20_000))
+        version = live_of(await added(catalog, "a.txt", text))
+        length = len(text)
+        for start, end in (
+            (0, None),
+            (0, 1),
+            (16_383, 16_385),
+            (65_535, 65_537),
+            (100_000, 104_000),
+            (length - 5, None),
+            (length - 5, length + 5),
+            (length, None),
+            (5, 5),
+            (9, 3),
+            (-7, None),
+        ):
+            assert await catalog.text(version, start, end) == text[start:end]
+
+    # The same again, or something else.
+
+    @on_a_catalog
+    async def test_the_bytes_that_are_live_change_nothing(self, catalog: Catalog) -> None:
+        document = await added(catalog, "a.txt", "text")
+        again = await catalog.begin(
+            "me", "", "a.txt", checksum=live_of(document).checksum, size=4, blob="another"
+        )
+        assert again == document
+        assert await catalog.remains() == []
+
+    @on_a_catalog
+    async def test_the_bytes_of_the_draft_go_on_with_its_blob(self, catalog: Catalog) -> None:
+        draft = await drafted(catalog, "a.txt", "text", blob="first")
+        assert await drafted(catalog, "a.txt", "text", blob="second") == draft
+        assert await catalog.remains() == []
+
+    @on_a_catalog
+    async def test_the_bytes_of_a_failed_draft_begin_anew(self, catalog: Catalog) -> None:
+        draft = await drafted(catalog, "a.txt", "text", blob="first")
+        await catalog.fail(draft.document, draft.generation, "damaged", "no")
+        again = await drafted(catalog, "a.txt", "text", blob="second")
+        assert again.generation > draft.generation
+        assert again.blob == "second"
+        assert (await catalog.get("me", draft.document)).status == "pending"
+        assert await catalog.remains() == [
+            Remains("me", draft.document, draft.generation, "first", "", gone=False)
+        ]
+
+    @on_a_catalog
+    async def test_a_failed_draft_that_began_anew_does_not_come_back(
+        self, catalog: Catalog
+    ) -> None:
+        for name, first, second in (("a.txt", "first", "second"), ("b.txt", "", "")):
+            old = (await catalog.begin("me", "", name, checksum="c", size=1, blob=first)).draft
+            assert old is not None
+            await catalog.fail(old.document, old.generation, "crashed", "no")
+            late = await rewritten(catalog, old, "text")
+            new = (await catalog.begin("me", "", name, checksum="c", size=1, blob=second)).draft
+            assert await catalog.go_live([whole_of(old, "text")]) == []
+            if first != second:
+                # Its blob is about to go.
+                assert await catalog.go_live([late]) == []
+            assert (await catalog.get("me", old.document)).draft == new
+
+    @on_a_catalog
+    async def test_a_blob_that_is_given_again_is_not_to_go(self, catalog: Catalog) -> None:
+        live = await drafted(catalog, "a.txt", "one", blob="same")
+        await catalog.go_live([whole_of(live, "one")])
+        for text in ("two", "three"):
+            await drafted(catalog, "a.txt", text, blob="same")
+        assert {remains.blob for remains in await catalog.remains()} == {""}
+        last = await drafted(catalog, "a.txt", "four", blob="other")
+        assert {remains.blob for remains in await catalog.remains()} == {""}
+        await catalog.go_live([whole_of(last, "four")])
+        assert {remains.blob for remains in await catalog.remains()} == {"", "same"}
+        for text in ("one", "two"):
+            draft = await drafted(catalog, "b.txt", text, blob="mine")
+        assert "mine" not in {remains.blob for remains in await catalog.remains()}
+        assert (await catalog.bury("me", draft.document))[-1].blob == "mine"
+
+    @on_a_catalog
+    async def test_other_bytes_replace_the_draft(self, catalog: Catalog) -> None:
+        draft = await drafted(catalog, "a.txt", "text", blob="first")
+        await drafted(catalog, "a.txt", "other", blob="second")
+        assert [remains.blob for remains in await catalog.remains()] == ["first"]
+        assert await catalog.go_live([whole_of(draft, "text")]) == []
+        assert (await catalog.get("me", draft.document)).status == "pending"
+
+    @on_a_catalog
+    async def test_the_live_version_stays_until_the_next_one_is_whole(
+        self, catalog: Catalog
+    ) -> None:
+        before = await added(catalog, "a.txt", "old text")
+        draft = await drafted(catalog, "a.txt", "new text")
+        waiting = await catalog.get("me", before.id)
+        assert waiting.status == "live"
+        assert waiting.live == before.live
+        assert waiting.draft == draft
+        assert await catalog.text(live_of(waiting)) == "old text"
+        await catalog.go_live([whole_of(draft, "new text")])
+        after = await catalog.get("me", before.id)
+        assert await catalog.text(live_of(after)) == "new text"
+        assert after.created_at == before.created_at
+        assert after.updated_at >= before.updated_at
+        old = live_of(before)
+        assert await catalog.remains() == [
+            Remains("me", old.document, old.generation, old.blob, old.space, gone=False)
+        ]
+        assert await catalog.text(old) == "old text", "until it is forgotten"
+
+    # Failing.
+
+    @on_a_catalog
+    async def test_a_failure_is_noted_and_the_live_version_stays(self, catalog: Catalog) -> None:
+        before = await added(catalog, "a.txt", "old text")
+        draft = await drafted(catalog, "a.txt", "new text")
+        await catalog.fail(draft.document, draft.generation, "encrypted", "it is locked")
+        document = await catalog.get("me", draft.document)
+        assert (document.error_code, document.error) == ("encrypted", "it is locked")
+        assert document.live == before.live
+        assert document.draft == draft
+        assert document.status == "live"
+
+    @on_a_catalog
+    async def test_a_document_that_failed_says_so_until_it_goes_live(
+        self, catalog: Catalog
+    ) -> None:
+        draft = await drafted(catalog, "a.txt", "text")
+        await catalog.fail(draft.document, draft.generation, "too-slow", "it took too long")
+        assert (await catalog.get("me", draft.document)).status == "failed"
+        await catalog.go_live([whole_of(draft, "text")])
+        document = await catalog.get("me", draft.document)
+        assert (document.status, document.error_code, document.error) == ("live", "", "")
+
+    @on_a_catalog
+    async def test_what_is_no_draft_any_more_cannot_fail(self, catalog: Catalog) -> None:
+        old = await drafted(catalog, "a.txt", "old")
+        await drafted(catalog, "a.txt", "new")
+        await catalog.fail(old.document, old.generation, "damaged", "late")
+        await catalog.fail("nobody", 1, "damaged", "late")
+        assert (await catalog.get("me", old.document)).status == "pending"
+
+    # Writing anew.
+
+    @on_a_catalog
+    async def test_writing_anew_keeps_the_blob(self, catalog: Catalog) -> None:
+        old = live_of(await added(catalog, "a.txt", "text"))
+        whole = await rewritten(catalog, old, "text")
+        assert await catalog.go_live([whole]) == [old.document]
+        document = await catalog.get("me", old.document)
+        assert live_of(document) == whole.version
+        assert await catalog.remains() == [
+            Remains("me", old.document, old.generation, "", old.space, gone=False)
+        ]
+        await catalog.forget(await catalog.remains())
+        assert await catalog.text(whole.version) == "text"
+        (last,) = await catalog.bury("me", old.document)
+        assert last.blob == old.blob
+
+    @on_a_catalog
+    async def test_writing_anew_leaves_other_bytes_on_their_way(self, catalog: Catalog) -> None:
+        old = live_of(await added(catalog, "a.txt", "old"))
+        draft = await drafted(catalog, "a.txt", "new")
+        await catalog.fail(draft.document, draft.generation, "damaged", "no")
+        whole = await rewritten(catalog, old, "old")
+        assert await catalog.go_live([whole]) == [old.document]
+        document = await catalog.get("me", old.document)
+        assert document.draft == draft
+        assert document.error_code == "damaged"
+        # They are the newer ones, though their number is lower.
+        assert await catalog.go_live([whole_of(draft, "new")]) == [old.document]
+        document = await catalog.get("me", old.document)
+        assert await catalog.text(live_of(document)) == "new"
+        assert {(it.generation, it.blob) for it in await catalog.remains()} == {
+            (old.generation, ""),
+            (whole.version.generation, old.blob),
+        }
+
+    @on_a_catalog
+    async def test_contents_without_an_original_are_told_apart(self, catalog: Catalog) -> None:
+        begun = [
+            await catalog.begin("me", "", "a.txt", checksum=text, size=1, blob="")
+            for text in ("one", "one")
+        ]
+        assert begun[0] == begun[1]
+        one = begun[0].draft
+        assert one is not None
+        await catalog.go_live([whole_of(one, "one")])
+        two = (await catalog.begin("me", "", "a.txt", checksum="two", size=1, blob="")).draft
+        assert two is not None
+        assert await catalog.go_live([await rewritten(catalog, one, "one")]) == [one.document]
+        assert (await catalog.get("me", one.document)).draft == two
+        late = await rewritten(catalog, one, "one")
+        await catalog.go_live([whole_of(two, "two")])
+        assert await catalog.go_live([late]) == []
+        assert {remains.blob for remains in await catalog.bury("me", one.document)} == {""}
+
+    @on_a_catalog
+    async def test_bytes_of_yesterday_never_come_back(self, catalog: Catalog) -> None:
+        for early in (True, False):
+            name = f"{early}.txt"
+            old = live_of(await added(catalog, name, "old"))
+            late = await rewritten(catalog, old, "old") if early else None
+            draft = await drafted(catalog, name, "new")
+            late = late or await rewritten(catalog, old, "old")
+            await catalog.go_live([whole_of(draft, "new")])
+            assert await catalog.go_live([late]) == []
+            document = await catalog.get("me", old.document)
+            assert await catalog.text(live_of(document)) == "new"
+
+    @on_a_catalog
+    async def test_the_older_of_two_rewritings_does_not_win(self, catalog: Catalog) -> None:
+        old = live_of(await added(catalog, "a.txt", "text"))
+        first = await rewritten(catalog, old, "text", "first")
+        second = await rewritten(catalog, old, "text", "second")
+        assert await catalog.go_live([second]) == [old.document]
+        assert await catalog.go_live([first]) == []
+        assert live_of(await catalog.get("me", old.document)).space == "second"
+
+    @on_a_catalog
+    async def test_a_draft_may_go_live_under_a_new_number(self, catalog: Catalog) -> None:
+        draft = await drafted(catalog, "a.txt", "text")
+        await catalog.fail(draft.document, draft.generation, "crashed", "try again")
+        whole = await rewritten(catalog, draft, "text")
+        assert await catalog.go_live([whole]) == [draft.document]
+        document = await catalog.get("me", draft.document)
+        assert (document.status, document.draft, document.error_code) == ("live", None, "")
+        assert await catalog.remains() == [
+            Remains("me", draft.document, draft.generation, "", "", gone=False)
+        ]
+        assert await catalog.go_live([whole_of(draft, "text")]) == []
+
+    @on_a_catalog
+    async def test_going_live_twice_is_as_once(self, catalog: Catalog) -> None:
+        draft = await drafted(catalog, "a.txt", "text")
+        whole = whole_of(draft, "text")
+        assert await catalog.go_live([whole, whole]) == [draft.document]
+        assert await catalog.go_live([whole]) == [draft.document]
+        assert await catalog.remains() == []
+        assert await catalog.text(whole.version) == "text"
+
+    @on_a_catalog
+    async def test_a_generation_is_given_out_once(self, catalog: Catalog) -> None:
+        draft = await drafted(catalog, "a.txt", "text")
+        numbers = await asyncio.gather(
+            *(catalog.next_generation(draft.document) for _ in range(20))
+        )
+        assert len({draft.generation, *numbers}) == 21
+        newer = await drafted(catalog, "a.txt", "other")
+        assert newer.generation > max(numbers)
+        with pytest.raises(NotFoundError):
+            await catalog.next_generation("nobody")
+
+    # Many at once.
+
+    @on_a_catalog
+    async def test_many_go_live_together(self, catalog: Catalog) -> None:
+        drafts = [await drafted(catalog, f"{n}.txt", f"text {n}") for n in range(30)]
+        await catalog.bury("me", drafts[7].document)
+        wholes = [whole_of(draft, f"text {n}") for n, draft in enumerate(drafts)]
+        ids = [draft.document for draft in drafts]
+        assert await catalog.go_live(wholes) == ids[:7] + ids[8:]
+        assert await catalog.go_live([]) == []
+        found = await catalog.live(ids)
+        assert set(found) == set(ids) - {ids[7]}
+        assert await catalog.text(found[ids[9]]) == "text 9"
+
+    @on_a_catalog
+    async def test_one_name_begun_by_many_is_one_document(self, catalog: Catalog) -> None:
+        begun = await asyncio.gather(
+            *(drafted(catalog, "a.txt", f"text {n % 3}", blob=f"blob {n}") for n in range(12))
+        )
+        assert len({draft.document for draft in begun}) == 1
+        document = await catalog.get("me", begun[0].document)
+        assert document.draft is not None
+        replaced = {remains.blob for remains in await catalog.remains()}
+        assert {draft.blob for draft in begun} == replaced | {document.draft.blob}
+
+    # Going.
+
+    @on_a_catalog
+    async def test_a_buried_document_is_not_there(self, catalog: Catalog) -> None:
+        version = live_of(await added(catalog, "a.txt", "text"))
+        other = await added(catalog, "b.txt", "text")
+        buried = await catalog.bury("me", version.document)
+        with pytest.raises(NotFoundError):
+            await catalog.get("me", version.document)
+        with pytest.raises(NotFoundError):
+            await catalog.bury("me", version.document)
+        with pytest.raises(NotFoundError):
+            await catalog.next_generation(version.document)
+        assert await catalog.find() == [other]
+        assert await catalog.live([version.document]) == {}
+        assert buried == await catalog.remains()
+        assert buried == [
+            Remains(
+                "me", version.document, version.generation, version.blob, version.space, gone=True
+            )
+        ]
+
+    @on_a_catalog
+    async def test_all_versions_of_a_buried_document_are_remains(self, catalog: Catalog) -> None:
+        first = live_of(await added(catalog, "a.txt", "first"))
+        second = live_of(await added(catalog, "a.txt", "second"))
+        whole = await rewritten(catalog, second, "second")
+        await catalog.go_live([whole])
+        draft = await drafted(catalog, "a.txt", "third")
+        buried = await catalog.bury("me", first.document)
+        assert {(it.generation, it.blob) for it in buried} == {
+            (first.generation, first.blob),
+            (second.generation, ""),
+            (whole.version.generation, second.blob),
+            (draft.generation, draft.blob),
+        }
+        assert all(remains.gone for remains in buried)
+        assert await catalog.remains() == buried
+
+    @on_a_catalog
+    async def test_what_is_forgotten_is_gone(self, catalog: Catalog) -> None:
+        version = live_of(await added(catalog, "a.txt", "text"))
+        other = live_of(await added(catalog, "b.txt", "text"))
+        buried = await catalog.bury("me", version.document)
+        await catalog.forget(buried)
+        assert await catalog.remains() == []
+        for ask in (catalog.text, catalog.chunks, catalog.outline):
+            with pytest.raises(NotFoundError):
+                await ask(version)
+        assert await catalog.text(other) == "text"
+        await catalog.forget(buried)
+        await catalog.forget([])
+
+    @on_a_catalog
+    async def test_nothing_but_remains_can_be_forgotten(self, catalog: Catalog) -> None:
+        version = live_of(await added(catalog, "a.txt", "text"))
+        draft = await drafted(catalog, "b.txt", "text")
+        await catalog.forget(
+            [
+                Remains("me", it.document, it.generation, "", "", gone=True)
+                for it in (version, draft)
+            ]
+        )
+        assert await catalog.text(version) == "text"
+        assert (await catalog.get("me", draft.document)).draft == draft
+
+    @on_a_catalog
+    async def test_a_name_that_was_deleted_is_a_new_document(self, catalog: Catalog) -> None:
+        before = await added(catalog, "a.txt", "text")
+        buried = await catalog.bury("me", before.id)
+        after = await added(catalog, "a.txt", "text")
+        assert after.id != before.id
+        assert await catalog.remains() == buried
+        await catalog.forget(buried)
+        assert await catalog.text(live_of(after)) == "text"
+
+    # Asking.
+
+    @on_a_catalog
+    async def test_the_document_of_another_owner_is_not_there(self, catalog: Catalog) -> None:
+        document = await added(catalog, "a.txt", "text")
+        messages = []
+        for name in (document.id, "nobody"):
+            with pytest.raises(NotFoundError) as refused:
+                await catalog.get("you", name)
+            messages.append(str(refused.value).replace(name, "it"))
+            with pytest.raises(NotFoundError):
+                await catalog.bury("you", name)
+        assert messages[0] == messages[1]
+        assert await catalog.get("me", document.id) == document
+
+    @on_a_catalog
+    async def test_documents_are_found_by_owner_folder_and_name_in_order(
+        self, catalog: Catalog
+    ) -> None:
+        places = [
+            ("", "B", "me"),
+            ("", "a", "me"),
+            ("", "a", "you"),
+            ("", "ä", "me"),
+            ("in", "a", "me"),
+        ]
+        for folder, name, owner in reversed(places):
+            await drafted(catalog, name, "text", owner, folder)
+
+        async def found(
+            owner: str | None = None, folder: str | None = None, name: str | None = None
+        ) -> Sequence[tuple[str, str, str]]:
+            documents = await catalog.find(owner, folder, name)
+            return [(it.folder, it.name, it.owner) for it in documents]
+
+        assert await found() == places
+        assert await found("me") == [place for place in places if place[2] == "me"]
+        assert await found("me", "") == [*places[:2], places[3]]
+        assert await found(None, None, "a") == [*places[1:3], places[4]]
+        assert await found("me", "in", "a") == places[4:]
+        assert await found("nobody") == []
+
+    @on_a_catalog
+    async def test_documents_are_found_by_the_bytes_that_are_live(self, catalog: Catalog) -> None:
+        document = await added(catalog, "a.txt", "text")
+        same = await added(catalog, "b.txt", "text", "you")
+        await added(catalog, "c.txt", "other")
+        await drafted(catalog, "d.txt", "text")
+        checksum = live_of(document).checksum
+        assert await catalog.find(checksum=checksum) == [document, same]
+        assert await catalog.find("me", checksum=checksum) == [document]
+        assert await catalog.find("me", "", "c.txt", checksum) == []
+
+    @on_a_catalog
+    async def test_only_live_versions_are_live_however_many_are_asked_for(
+        self, catalog: Catalog
+    ) -> None:
+        documents = [await added(catalog, f"{n}.txt", "text") for n in range(3)]
+        draft = await drafted(catalog, "draft.txt", "text")
+        ids = [*(it.id for it in documents), draft.document, *map(str, range(2000))]
+        assert await catalog.live(ids * 2) == {it.id: it.live for it in documents}
+        assert await catalog.live([]) == {}
+
+    @on_a_catalog
+    async def test_the_last_note_of_a_key_counts(self, catalog: Catalog) -> None:
+        assert await catalog.notes() == {}
+        for key, value in (("embedder", "one"), ("chunking", "ß"), ("embedder", "two")):
+            await catalog.note(key, value)
+        assert await catalog.notes() == {"embedder": "two", "chunking": "ß"}
+
+    # Any text.
+
+    @on_a_catalog
+    async def test_text_from_files_may_hold_anything(self, catalog: Catalog) -> None:
+        odd = "a\0b\ud800c\udc00\U0001f600\r\n\ufeff"
+        draft = await drafted(catalog, "日本 ß 😀.txt", "text")
+        version = replace(draft, title=odd, notes=(odd, ""), text_length=len(odd))
+        chunks = (Chunk(0, 0, len(odd), None, None, (odd, "")),)
+        await catalog.go_live([Whole(version, odd, chunks, (), (Heading(0, 1, odd),))])
+        failing = await drafted(catalog, "日本 ß 😀.txt", "new")
+        await catalog.fail(failing.document, failing.generation, "crashed", odd)
+        document = await catalog.get("me", draft.document)
+        assert document.name == "日本 ß 😀.txt"
+        assert document.live == version
+        assert document.error == odd
+        assert await catalog.text(version) == odd
+        assert await catalog.chunks(version) == list(chunks)
+        assert await catalog.outline(version) == ((), (Heading(0, 1, odd),))
+
+    @on_a_catalog
+    async def test_a_name_that_cannot_be_kept_is_refused(self, catalog: Catalog) -> None:
+        for owner, folder, name in (("a\0", "", "x"), ("me", "\ud800", "x"), ("me", "", "\0")):
+            with pytest.raises(InvalidInputError, match="cannot be kept"):
+                await drafted(catalog, name, "text", owner, folder)
+        assert await catalog.find() == []
+
+    def test_everything_is_there_after_reopening(self) -> None:
+        async def scene() -> None:
+            async with self.opened() as catalog:
+                document = await added(catalog, "a.txt", "text")
+                draft = await drafted(catalog, "b.txt", "text")
+                await catalog.fail(draft.document, draft.generation, "damaged", "no")
+                failed = await catalog.get("me", draft.document)
+                gone = await added(catalog, "c.txt", "text")
+                buried = await catalog.bury("me", gone.id)
+                await catalog.note("key", "value")
+            async with self.opened() as catalog:
+                assert await catalog.find() == [document, failed]
+                assert await catalog.text(live_of(document)) == "text"
+                assert await catalog.remains() == buried
+                assert await catalog.notes() == {"key": "value"}
+
+        asyncio.run(scene())

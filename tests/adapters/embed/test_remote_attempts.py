@@ -1,0 +1,41 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from unchunk.adapters.embed.attempts import Patience, asked_wait
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": " 7 "}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "Sun, 01 Mar 2026 12:00:30 GMT"}, 30.0),
+        ({"retry-after": "Sun, 01 Mar 2026 12:00:30 -0000"}, 30.0),
+        ({"retry-after": "Sun, 01 Mar 2026 11:00:00 GMT"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after-ms": "-3"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after-ms": "nan"}, None),
+        ({"retry-after-ms": "soon", "retry-after": "2"}, 2.0),
+    ],
+)
+def test_the_wait_that_an_answer_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+    assert asked_wait(headers, NOW) == seconds
+
+
+def test_waits_are_spread_between_nothing_and_a_bound_that_doubles() -> None:
+    patience = Patience(first_wait=1, longest_wait=5)
+    for failures, bound in ((1, 1), (2, 2), (3, 4), (4, 5), (60, 5)):
+        waits = [patience.wait(failures, None) for _ in range(300)]
+        assert 0 <= min(waits) < bound * 0.2
+        assert bound * 0.8 < max(waits) <= bound
+
+
+def test_a_wait_that_was_asked_for_goes_before() -> None:
+    assert Patience(longest_wait=5).wait(1, 77.0) == 77.0

@@ -1,0 +1,104 @@
+"""What the doctor finds, and what it mends."""
+
+import sqlite3
+
+from homes import Home
+from unchunk.domain import ChunkKey
+from unchunk.engine import Engine
+from unchunk.ports import Point
+
+TEXT = "# Title\n\n" + "Some words that are worth keeping. " * 100
+
+
+async def broken(engine: Engine) -> list[str]:
+    return [f"{one.kind} {one.document}" for one in (await engine.doctor()).findings]
+
+
+def test_chunks_that_the_index_lost_are_found_and_written_again(home: Home) -> None:
+    home.file("a.md", TEXT)
+    home.file("b.md", TEXT + "more")
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        document = await engine.document("a.md")
+        await engine._parts.spaces.active.index.delete(document.id)
+        assert await broken(engine) == ["index a.md"]
+        mended = await engine.doctor(fix=True)
+        assert mended.healthy
+        assert [one.fixed for one in mended.findings] == [True]
+        assert await broken(engine) == []
+        assert {hit.name for hit in (await engine.search("words")).hits} == {"a.md", "b.md"}
+
+    home.run(work)
+
+
+def test_chunks_that_belong_to_nothing_are_found_and_removed(home: Home) -> None:
+    home.file("a.md", TEXT)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        parts = engine._parts
+        document = await engine.document("a.md")
+        index = parts.spaces.active.index
+        key = ChunkKey(document.owner, document.id, 1, 0)
+        vector = (await index.fetch([key]))[key]
+        terms = parts.lexicon.document("words")
+        for stray in (key._replace(document="nobody"), key._replace(generation=99)):
+            await index.upsert([Point(stray, "", vector, terms)])
+        assert sorted(await broken(engine)) == ["index a.md", "index nobody"]
+        assert (await engine.doctor(fix=True)).healthy
+        assert await broken(engine) == []
+
+    home.run(work)
+
+
+def test_an_original_that_was_changed_or_lost_is_found(home: Home) -> None:
+    home.file("a.md", TEXT)
+    home.file("b.md", TEXT + "more")
+    home.run(lambda engine: engine.add(home.files))
+    first, second = (path for path in (home.folder / "blobs").rglob("*") if path.is_file())
+    first.write_bytes(b"something else")
+    second.unlink()
+
+    async def work(engine: Engine) -> None:
+        assert sorted(await broken(engine)) == ["original a.md", "original b.md"]
+        examined = await engine.doctor(fix=True)
+        assert not examined.healthy
+        assert examined.documents == 2
+        assert await engine.text("a.md") == TEXT
+
+    home.run(work)
+
+
+def test_originals_and_indexes_that_belong_to_nothing_are_found_and_removed(home: Home) -> None:
+    home.file("a.md", TEXT)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        stray = home.file("../stray", "nobody's")
+        await engine._parts.blobs.put("uploads/x/2020-01-01/y", stray)
+        assert await broken(engine) == ["leftover "]
+        assert (await engine.doctor(fix=True)).healthy
+        assert await broken(engine) == []
+
+    home.run(work)
+
+
+def test_a_damaged_text_is_read_again_from_its_original(home: Home) -> None:
+    home.file("a.md", TEXT)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+
+    home.run(work)
+    with sqlite3.connect(home.folder / "catalog.sqlite") as database:
+        database.execute("UPDATE texts SET content = ?", (b"gone wrong",))
+    database.close()
+
+    async def after(engine: Engine) -> None:
+        assert "text a.md" in await broken(engine)
+        assert (await engine.doctor(fix=True)).healthy
+        assert await broken(engine) == []
+        assert await engine.text("a.md") == TEXT
+
+    home.run(after)
