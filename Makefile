@@ -6,9 +6,11 @@ STAMP := .venv/.stamp
 .PHONY: run test setup setup-dev check format bench constraints clean
 .DEFAULT_GOAL := run
 
-run: setup ## recover a small sample store, as far as the product exists
+run: setup ## a small library, a search in it, and a recovered store
+	@$(BIN)/unchunk --home output/library add examples/*.md
+	@$(BIN)/unchunk --home output/library search "What does a night in the harbour cost?" --limit 2
 	@$(BIN)/unchunk stitch examples/chunks.jsonl --output output
-	@echo "Now try your own: $(BIN)/unchunk stitch CHUNKS.jsonl --output FOLDER"
+	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk search QUESTION"
 
 test: setup-dev check ## everything: checks, then all tests with branch coverage
 	$(BIN)/pytest --cov --cov-report=term

@@ -111,7 +111,9 @@ def main() -> None:
     for name, spent in runs.items():
         # Each run against its neighbour: the machine's noise is then mostly in both.
         ratio = statistics.median(run.cpu / bare for run, bare in zip(spent, base, strict=True))
-        wall = statistics.median(run.wall / bare for run, bare in zip(spent, base_wall, strict=True))
+        wall = statistics.median(
+            run.wall / bare for run, bare in zip(spent, base_wall, strict=True)
+        )
         report[name] = {
             "cpu_seconds": statistics.median(run.cpu for run in spent),
             "wall_seconds": statistics.median(run.wall for run in spent),

@@ -1,4 +1,4 @@
-"""Real servers for tests: each on free ports of 127.0.0.1, ended by its own process id.
+"""Real servers and other processes for tests: on free ports of 127.0.0.1, ended by their ids.
 
 Where one cannot be had the test is skipped and says why; on CI it fails instead.
 """
@@ -9,6 +9,7 @@ import hashlib
 import os
 import platform
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -102,10 +103,10 @@ def _unpack(archive: Path, folder: Path) -> None:
 
 
 @contextmanager
-def qdrant(storage: Path, *ports: int) -> Iterator[QdrantServer]:
-    """A Qdrant server that keeps its data in `storage`, on two free ports or on those given."""
+def qdrant(storage: Path, api_key: str = "") -> Iterator[QdrantServer]:
+    """A Qdrant server that keeps its data in `storage`."""
     binary = qdrant_binary()
-    http, grpc = ports or free_ports(2)
+    http, grpc = free_ports(2)
     storage.mkdir(parents=True, exist_ok=True)
     settings = {
         "TELEMETRY_DISABLED": "true",
@@ -116,6 +117,8 @@ def qdrant(storage: Path, *ports: int) -> Iterator[QdrantServer]:
         "STORAGE__SNAPSHOTS_PATH": str(storage / "snapshots"),
         "LOG_LEVEL": "WARN",
     }
+    if api_key:
+        settings["SERVICE__API_KEY"] = api_key
     environment = os.environ | {f"QDRANT__{key}": value for key, value in settings.items()}
     command = [str(binary)]
     with _running(command, storage, environment, f"http://127.0.0.1:{http}/readyz") as pid:
@@ -166,6 +169,47 @@ def _running(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+class Holder:
+    """A process that has an index open; `child` is the one that it started, if any."""
+
+    def __init__(self, process: "subprocess.Popen[str]", child: int) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.child = child
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+
+@contextmanager
+def holding(kind: str, folder: Path, flush: str = "flush") -> Iterator[Holder]:
+    """A process that has an index of 20 chunks of the document `kept` open."""
+    script = Path(__file__).parent / "adapters" / "index" / "holder.py"
+    command = [sys.executable, str(script), kind, str(folder), flush]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield Holder(process, int(process.stdout.readline()))
+        finally:
+            process.kill()
+
+
+def ends(pid: int, patience: float = 10.0) -> bool:
+    """Whether a process, which need not be ours, ends soon."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        state = Path(f"/proc/{pid}/stat")
+        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def _answers(url: str) -> bool:

@@ -199,7 +199,7 @@ class Whole:
 class Remains(NamedTuple):
     """A version that nobody sees any more and whose parts have yet to go.
 
-    `gone` tells that its whole document was deleted; `generation` is then the last one.
+    `gone` tells that its whole document was deleted.
     """
 
     owner: OwnerId

@@ -108,7 +108,7 @@ def save(home: Path, name: str, value: str) -> None:
 def _from_file(path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
         raise InvalidSettingError(f"{path} cannot be read: {error}") from None

@@ -14,6 +14,8 @@ from unchunk.engine import Engine
 
 T = TypeVar("T")
 
+_GRACE = 10.0
+
 
 class SynchronousEngine:
     """Every method of `Engine`, without `await`. Works inside a running event loop, too.
@@ -68,14 +70,21 @@ class SynchronousEngine:
         self._wait(manager.__aexit__(None, None, None))
 
     def _wait(self, work: Awaitable[T]) -> T:
+        ended = threading.Event()
+
         async def run() -> T:
-            return await work
+            try:
+                return await work
+            finally:
+                ended.set()
 
         future = asyncio.run_coroutine_threadsafe(run(), self._loop)
         try:
             return future.result()
         except BaseException:
+            # Interrupted: what is under way is told, and given time to put things down.
             future.cancel()
+            ended.wait(_GRACE)
             raise
 
     def _stop(self) -> None:

@@ -48,8 +48,12 @@ def job(name: str | None = None) -> Iterator[str]:
         _job.reset(token)
 
 
-def current_job() -> str:
-    return _job.get()
+def show_logs() -> None:
+    """Print the log of this process to standard error, for people who start it by hand."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s [%(job)s] %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
 
 
 def log(message: str, *arguments: object, level: int = logging.INFO) -> None:

@@ -36,7 +36,7 @@ async def open_engine(settings: Settings) -> Engine:
     parts = Parts(
         catalog,
         SqlVectorCache(database),
-        FolderBlobs(settings.home / "blobs"),
+        FolderBlobs(settings.home),
         _extractor(settings),
         Bm25Lexicon(settings.language),
         spaces,

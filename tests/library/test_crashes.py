@@ -60,7 +60,7 @@ def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing_half(
 def _work_begins(home: Home) -> float:
     """Wait until Python has started and the first file is on its way in."""
     began = time.monotonic()
-    while not list(home.folder.glob("blobs/uploads/*")):
+    while not list(home.folder.glob("uploads/*")):
         assert time.monotonic() < began + 60
         time.sleep(0.005)
     return time.monotonic()

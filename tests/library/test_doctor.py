@@ -56,7 +56,7 @@ def test_an_original_that_was_changed_or_lost_is_found(home: Home) -> None:
     home.file("a.md", TEXT)
     home.file("b.md", TEXT + "more")
     home.run(lambda engine: engine.add(home.files))
-    first, second = (path for path in (home.folder / "blobs").rglob("*") if path.is_file())
+    first, second = (path for path in (home.folder / "uploads").rglob("*") if path.is_file())
     first.write_bytes(b"something else")
     second.unlink()
 
@@ -76,7 +76,7 @@ def test_originals_and_indexes_that_belong_to_nothing_are_found_and_removed(home
     async def work(engine: Engine) -> None:
         await engine.add(home.files)
         stray = home.file("../stray", "nobody's")
-        await engine._parts.blobs.put("uploads/x/2020-01-01/y", stray)
+        await engine._parts.blobs.put("x/2020-01-01/y", stray)
         assert await broken(engine) == ["leftover "]
         assert (await engine.doctor(fix=True)).healthy
         assert await broken(engine) == []

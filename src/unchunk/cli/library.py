@@ -41,7 +41,8 @@ def retry(session: Session, documents: tuple[str, ...]) -> int:
 
 
 def _tell(session: Session, outcomes: list[Outcome]) -> int:
-    session.result({"files": outcomes, "counters": session.library.counts().counters})
+    counts = session.library.counts()
+    session.result({"files": outcomes, "counters": counts.counters, "seconds": counts.seconds})
     for one in outcomes:
         if one.result in ("failed", "waiting"):
             session.say(f"{one.result}: {one.name}: {one.error}")

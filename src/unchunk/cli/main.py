@@ -8,6 +8,7 @@ from unchunk import __version__
 from unchunk.cli.library import COMMANDS
 from unchunk.cli.models import models
 from unchunk.cli.stitch import stitch
+from unchunk.telemetry import show_logs
 
 
 @click.group()
@@ -18,10 +19,13 @@ from unchunk.cli.stitch import stitch
     envvar="UNCHUNK_HOME",
     help="Folder of the library. Default: ~/.unchunk",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Log what happens, with the job it is part of.")
 @click.pass_context
-def main(context: click.Context, home: Path | None) -> None:
+def main(context: click.Context, home: Path | None, *, verbose: bool) -> None:
     """Ask your documents; and get them back out of any chunk store."""
     context.obj = home
+    if verbose:
+        show_logs()
 
 
 for command in (*COMMANDS, models, stitch):

@@ -10,6 +10,7 @@ import os
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from unchunk.domain import ChunkKey, Document, Extracted, Heading, OwnerId, Vers
 from unchunk.errors import IntegrityError, InvalidInputError, OutputError
 from unchunk.library.committing import Committer, each
 from unchunk.library.embedding import DIGEST_SIZE, digest
-from unchunk.library.ingest import blob_key
+from unchunk.library.keys import blob_key
 from unchunk.library.layout import embedded_text
 from unchunk.library.parts import Parts
 from unchunk.library.writing import write
@@ -170,7 +171,7 @@ async def _unpack(
         entry["name"],
         checksum=was["checksum"],
         size=was["size"],
-        blob=blob_key(owner) if was["blob"] else "",
+        blob=blob_key(owner, datetime.now(UTC).date(), uuid4()) if was["blob"] else "",
     )
     draft = document.draft
     if draft is None or (document.live and document.live.checksum == was["checksum"]):

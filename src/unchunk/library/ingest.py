@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Literal, NamedTuple
-from urllib.parse import quote
 from uuid import uuid4
 
 from unchunk.domain import Document, DocumentId, OwnerId
@@ -19,6 +18,7 @@ from unchunk.errors import (
 )
 from unchunk.library.committing import Committer, Room, each
 from unchunk.library.intake import Source, Staged, check_name, stage
+from unchunk.library.keys import blob_key
 from unchunk.library.parts import Parts
 from unchunk.library.writing import write
 from unchunk.telemetry import log
@@ -124,7 +124,7 @@ class Ingest:
             name,
             checksum=staged.checksum,
             size=staged.size,
-            blob=blob_key(owner),
+            blob=blob_key(owner, datetime.now(UTC).date(), uuid4()),
         )
         draft = document.draft
         if draft is not None and draft.checksum == staged.checksum:
@@ -173,6 +173,7 @@ class Ingest:
         same_as = await self._same_as(document)
         result: Result = "replaced" if document.live else "linked" if same_as else "added"
         parts.telemetry.count(f"files_{result}")
+        log("%s %s: %d chunks", result, document.name, len(whole.chunks))
         return self._done(Outcome(document.name, result, document.id, len(whole.chunks), same_as))
 
     async def _same_as(self, document: Document) -> str:
@@ -203,12 +204,6 @@ class Ingest:
     def _done(self, outcome: Outcome) -> Outcome:
         self._report(Event("done", outcome.name))
         return outcome
-
-
-def blob_key(owner: OwnerId) -> str:
-    """Where the bytes of a new file are kept: any owner's id becomes one safe part of a path."""
-    safe = quote(owner, safe="").replace(".", "%2E")
-    return f"uploads/{safe}/{datetime.now(UTC).date().isoformat()}/{uuid4().hex}"
 
 
 def _size_of(source: Source) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unchunk.domain import DocumentId, OwnerId, Remains
-from unchunk.errors import TransientError
+from unchunk.errors import NotFoundError, TransientError
 from unchunk.library.parts import Parts
 from unchunk.telemetry import log
 
@@ -35,6 +35,7 @@ async def delete(parts: Parts, owner: OwnerId, document: DocumentId) -> Receipt:
     name = (await parts.catalog.get(owner, document)).name
     remains = await parts.catalog.bury(owner, document)
     parts.telemetry.count("deleted_documents")
+    log("deleted %s: %d versions to purge", document, len(remains))
     problem = ""
     try:
         await purge(parts, remains)
@@ -78,8 +79,16 @@ async def _receipt(
         document,
         name,
         vectors,
-        len(blobs & (await parts.blobs.keys()).keys()) if blobs else 0,
+        sum([await _is_there(parts, blob) for blob in blobs]),
         await parts.cache.count(document),
         len(left),
         problem,
     )
+
+
+async def _is_there(parts: Parts, blob: str) -> bool:
+    try:
+        async with parts.blobs.local(blob):
+            return True
+    except NotFoundError:
+        return False

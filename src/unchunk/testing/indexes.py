@@ -271,6 +271,7 @@ class IndexContract:
         assert found.keys() == {points[3].key, points[7].key}
         for each in (points[3], points[7]):
             assert found[each.key].dtype == np.float32
+            assert found[each.key].flags.writeable
             assert found[each.key] == pytest.approx(each.vector, abs=1e-6)
         assert len(await index.fetch([each.key for each in points])) == 40
 

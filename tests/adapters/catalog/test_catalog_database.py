@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from unchunk.adapters.catalog import upgrade
 from unchunk.adapters.catalog.catalog import SqlCatalog
 from unchunk.adapters.catalog.database import open_database
 from unchunk.adapters.catalog.schema import HEAD, REVISIONS, metadata
+from unchunk.domain import Whole
 from unchunk.errors import (
     IntegrityError,
     InvalidSettingError,
@@ -218,6 +220,20 @@ def test_another_process_sees_what_was_written_at_once(tmp_path: Path) -> None:
         await writer.close()
         assert [it.id for it in await reader.find()] == [document.id]
         await reader.close()
+
+    asyncio.run(scene())
+
+
+def test_a_text_as_long_as_a_library_is_kept_whole(tmp_path: Path) -> None:
+    async def scene() -> None:
+        catalog = await opened(tmp_path / "c.db")
+        text = "".join(f"{number:07}\n" for number in range(2**21 + 5))
+        draft = await drafted(catalog, "a.txt", "its bytes")
+        version = replace(draft, text_length=len(text))
+        await catalog.go_live([Whole(version, text, ())])
+        assert await catalog.text(version) == text
+        assert await catalog.text(version, 2**24 - 3, 2**24 + 3) == text[2**24 - 3 : 2**24 + 3]
+        await catalog.close()
 
     asyncio.run(scene())
 

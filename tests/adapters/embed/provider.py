@@ -93,6 +93,13 @@ def cut(handler: Handler, _: dict[str, Any]) -> None:
     handler.close_connection = True
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that give up are part of the tests."""
+
+
 @contextmanager
 def provider() -> Iterator[Provider]:
     told = Provider()
@@ -119,8 +126,7 @@ def provider() -> Iterator[Provider]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the base's name
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        server.daemon_threads = True
+    with _Server(("127.0.0.1", 0), Answers) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         told.url = f"http://127.0.0.1:{server.server_address[1]}"

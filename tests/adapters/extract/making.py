@@ -40,7 +40,9 @@ def docx(body: str, more: Parts | None = None, doctype: str = "", related: str =
     """A Word document with this body; `more` parts, each related by its name."""
     parts = dict(more or {})
     names = [name.removeprefix("word/") for name in parts if name.startswith("word/")]
-    entries = [(f"r{n}", related or name.removesuffix(".xml"), name) for n, name in enumerate(names)]
+    entries = [
+        (f"r{n}", related or name.removesuffix(".xml"), name) for n, name in enumerate(names)
+    ]
     main = (
         f'<?xml version="1.0" encoding="UTF-8"?>{doctype}<w:document xmlns:w="{_W}" '
         f'xmlns:r="{_RELATIONSHIPS}" xmlns:mc="http://schemas.openxmlformats.org/'
@@ -84,7 +86,9 @@ def styles(*entries: tuple[str, str, str]) -> str:
     return word_part("styles", rows)
 
 
-def pptx(slides: list[str], more: Parts | None = None, related: Mapping[int, str] | None = None) -> bytes:
+def pptx(
+    slides: list[str], more: Parts | None = None, related: Mapping[int, str] | None = None
+) -> bytes:
     """A presentation of these slides (their shapes); `related` gives slides relationship parts."""
     ids = "".join(f'<p:sldId id="{256 + n}" r:id="s{n}"/>' for n in range(len(slides)))
     main = (
@@ -134,7 +138,10 @@ def xlsx(sheets: Mapping[str, str]) -> bytes:
         "xl/workbook.xml": f'<workbook xmlns="{_X}" xmlns:r="{_RELATIONSHIPS}"><sheets>{names}'
         "</sheets></workbook>",
         "xl/_rels/workbook.xml.rels": relationships(
-            *((f"s{n}", "worksheet", f"worksheets/sheet{n}.xml") for n in range(1, len(sheets) + 1)),
+            *(
+                (f"s{n}", "worksheet", f"worksheets/sheet{n}.xml")
+                for n in range(1, len(sheets) + 1)
+            ),
             ("st", "styles", "styles.xml"),
         ),
         "xl/styles.xml": f'<styleSheet xmlns="{_X}"><cellXfs count="2"><xf numFmtId="0"/>'
@@ -271,4 +278,3 @@ def lying(archive: bytes, name: str, size: int) -> bytes:
                 struct.pack_into("<I", data, at + place, size)
             at = data.find(mark, at + 1)
     return bytes(data)
-

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from corpus import DATA, MISSING
 
+from corpus import DATA, MISSING
 from unchunk.adapters.extract.decoding import Decoded, decode
 
 SAMPLES = DATA / "encodings" / "chardet" / "tests"
@@ -230,8 +230,22 @@ def test_seven_bit_encodings_are_read_and_terminal_codes_are_kept() -> None:
     assert decode(colours.encode()) == Decoded(colours, "utf-8")
 
 
-def test_what_no_encoding_fits_is_read_with_losses_and_says_so() -> None:
-    data = "日本語の文章です。".encode("euc-jp") * 20 + b"\xff\xfe\xfd\x80\x81" * 2
-    found = decode(data)
+def test_what_the_guess_does_not_fit_to_the_end_is_read_with_losses_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("unchunk.adapters.extract.decoding._EXAMINED", 1000)
+    text = "日本語の文章です。文字コードを確かめます。" * 40
+    found = decode(text.encode("euc-jp") + b" \xff\xfe\xfd end")
     assert found is not None
-    assert found.note
+    assert found.text.startswith(text)
+    assert found.text.endswith(" end")
+    assert "was taken for euc_jp; 3 places are not valid euc_jp" in found.note
+
+
+def test_a_guess_gives_way_to_the_larger_set_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unchunk.adapters.extract.decoding._EXAMINED", 1000)
+    text = "Der größere Teil der schönen Häuser gehört den Bürgern. " * 40
+    found = decode(text.encode("iso8859-1") + "“5 €”".encode("cp1252"))
+    assert found is not None
+    assert found.text == f"{text}“5 €”"
+    assert found.encoding == "cp1252"

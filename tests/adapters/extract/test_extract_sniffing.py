@@ -1,9 +1,9 @@
 """What a file is, by its content; and what becomes of names that claim something else."""
 
 import pytest
+
 from adapters.extract import making
 from adapters.extract.conftest import Read
-
 from unchunk.adapters.extract.sniffing import extension
 from unchunk.errors import ExtractionError
 
@@ -135,8 +135,7 @@ def test_what_is_not_read_does_not_come_in_under_another_name(read: Read, kind: 
 def test_any_text_may_be_called_text_and_is_then_kept_as_it_is(
     read: Read, kind: str, ending: str
 ) -> None:
-    if kind != "eml":  # a message is known by its first lines, before it is taken for text
-        assert read(MADE[kind], f"notes.{ending}").text == MADE[kind].decode()
+    assert read(MADE[kind], f"notes.{ending}").text == MADE[kind].decode()
 
 
 def test_an_unknown_ending_of_a_text_claims_nothing(read: Read) -> None:
@@ -169,6 +168,26 @@ def test_a_name_chooses_among_kinds_of_text(
 def test_words_that_begin_like_a_program_are_words(read: Read) -> None:
     assert read("MZ is the mark of a program", "a.txt").text.startswith("MZ")
     assert read("ID3 tags", "a.txt").text == "ID3 tags"
+    found = read("MZ wird größer und schöner, die Häuser höher".encode("cp1252"), "a.txt")
+    assert "größer" in found.text
+    assert read("abcdftyp is a mark", "a.txt").text == "abcdftyp is a mark"
+
+
+def test_words_about_pdf_are_words_and_a_pdf_may_begin_late(read: Read) -> None:
+    text = "A file begins with %PDF-1.7, größer or not.\n" * 200
+    assert read(text, "article.md").text == text
+    late = b"\r\nsome bytes before it \xe2\xe3\xcf\xd3\0\n" + MADE["pdf"]
+    assert read(late, "a.pdf").text == "Words"
+
+
+@pytest.mark.parametrize("name", ["values.dat", "graph.dot", "words.pot", "dump.bin"])
+def test_endings_that_texts_have_too_claim_nothing(read: Read, name: str) -> None:
+    assert read("some words", name).text == "some words"
+
+
+def test_a_notebook_may_be_called_json(read: Read) -> None:
+    found = read(MADE["ipynb"], "notebook.json")
+    assert (found.text, found.media_type) == (MADE["ipynb"].decode(), "application/json")
 
 
 def test_an_encrypted_office_document_is_an_ole_file_and_is_called_encrypted(read: Read) -> None:
@@ -181,8 +200,9 @@ def test_an_encrypted_office_document_is_an_ole_file_and_is_called_encrypted(rea
 
 @pytest.mark.parametrize("size", [8, 100, 600, 1500])
 def test_a_truncated_ole_file_is_refused(read: Read, size: int) -> None:
-    with pytest.raises(ExtractionError):
+    with pytest.raises(ExtractionError) as refused:
         read(making.ole("x", "y", "z", "w", "v", "WordDocument")[:size], "")
+    assert refused.value.code == ("damaged" if size < 1500 else "unsupported")
 
 
 def test_an_ole_file_whose_directory_runs_in_a_circle_comes_to_an_end(read: Read) -> None:
@@ -207,7 +227,9 @@ def test_an_opendocument_file_may_compress_its_media_type(read: Read) -> None:
     body = "<d><p>Words</p></d>"
     kind = "application/vnd.oasis.opendocument.text"
     assert read(making.zipped({"content.xml": body, "mimetype": kind}), "a.odt").text == "Words"
-    template = making.zipped({"mimetype": f"{kind}-template", "content.xml": body}, stored=["mimetype"])
+    template = making.zipped(
+        {"mimetype": f"{kind}-template", "content.xml": body}, stored=["mimetype"]
+    )
     assert read(template, "a.ott").text == "Words"
     other = making.zipped({"mimetype": "application/x-other"})
     with pytest.raises(ExtractionError) as refused:
@@ -215,7 +237,9 @@ def test_an_opendocument_file_may_compress_its_media_type(read: Read) -> None:
     assert refused.value.code == "unsupported"
 
 
-@pytest.mark.parametrize("name", ["../" * 40 + "etc/passwd", "a\0b.txt", "n" * 300 + ".txt", "\ud800"])
+@pytest.mark.parametrize(
+    "name", ["../" * 40 + "etc/passwd", "a\0b.txt", "n" * 300 + ".txt", "\ud800"]
+)
 def test_a_name_is_only_a_label(read: Read, name: str) -> None:
     assert read("Words", name).text == "Words"
 

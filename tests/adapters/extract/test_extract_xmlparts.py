@@ -4,9 +4,9 @@ import time
 from pathlib import Path
 
 import pytest
+
 from adapters.extract import making
 from adapters.extract.conftest import Read
-
 from unchunk.adapters.extract.xmlparts import attributes_of, first_text
 from unchunk.errors import ExtractionError
 

@@ -205,7 +205,7 @@ def test_who_stops_waiting_ends_the_installer(
     children = []
     start = asyncio.create_subprocess_exec
 
-    async def noted(*command: str, **options: Any) -> asyncio.subprocess.Process:
+    async def noted(*command: str, **options: Any) -> asyncio.subprocess.Process:  # noqa: ANN401
         child = await start(*command, **options)
         children.append(child)
         return child

@@ -12,11 +12,17 @@ from typing import TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from unchunk.adapters.catalog.faults import in_our_words
 from unchunk.adapters.catalog.schema import HEAD, REVISIONS
-from unchunk.errors import IntegrityError, MigrationNeededError, OutputError
+from unchunk.errors import (
+    IntegrityError,
+    InvalidSettingError,
+    MigrationNeededError,
+    MissingPartError,
+    OutputError,
+)
 
 T = TypeVar("T")
 
@@ -95,7 +101,7 @@ def _open(where: Path | str, patience: float) -> Database:
         except OSError as error:
             raise OutputError(f"cannot write {where}: {error.strerror or error}") from error
     else:
-        url = make_url(where)
+        url = _address(where)
         shown = url.render_as_string(hide_password=True)
     engine = _engine(url, patience)
     try:
@@ -105,6 +111,24 @@ def _open(where: Path | str, patience: float) -> Database:
         engine.dispose()
         raise
     return Database(engine, shown)
+
+
+def _address(where: str) -> URL:
+    try:
+        url = make_url(where)
+        url.get_dialect().import_dbapi()
+    except ArgumentError as error:
+        # Not named: there may be a password in it.
+        raise InvalidSettingError(
+            "the address of the database makes no sense: write it as "
+            "postgresql+psycopg://user:password@host/name"
+        ) from error
+    except ModuleNotFoundError as error:
+        raise MissingPartError(
+            f"a {url.get_backend_name()} database needs {error.name}, which is not installed: "
+            "run pip install 'unchunk[postgres]' and write postgresql+psycopg://..."
+        ) from error
+    return url
 
 
 def _engine(url: URL, patience: float) -> Engine:

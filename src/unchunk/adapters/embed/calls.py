@@ -39,16 +39,17 @@ class Calls:
         """As many rows as the provider sends, as it sends them."""
         patience, loop = self._patience, asyncio.get_running_loop()
         end = loop.time() + patience.deadline
-        for failures in range(1, patience.attempts + 1):
+        failures = 0
+        while True:
             try:
                 return await self._attempt(texts, end - loop.time())
             except ProviderUnavailableError as error:
+                failures += 1
                 wait = patience.wait(failures, error.retry_after)
                 in_vain = wait > patience.longest_wait or loop.time() + wait >= end
-                if in_vain or failures == patience.attempts:
+                if in_vain or failures >= patience.attempts:
                     raise
             await asyncio.sleep(wait)
-        raise InvalidSettingError("at least one attempt is needed")
 
     async def close(self) -> None:
         client, self._client = self._client, None

@@ -23,7 +23,7 @@ class HashingEmbedder:
 
     def __init__(self, dimensions: int = 512) -> None:
         self._identity = EmbedderIdentity(
-            name="hashing-1", dimensions=dimensions, max_tokens=8192, min_score=0.2
+            name="hashing-1", dimensions=dimensions, max_tokens=8192, min_score=0.22
         )
 
     @property

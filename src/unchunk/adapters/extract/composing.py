@@ -107,7 +107,7 @@ class Composition:
 
     def finish(self, media_type: str) -> Extracted:
         text = "".join(self._parts)
-        if not text.strip():
+        if not text or text.isspace():
             raise ExtractionError("empty", "it has no text")
         self._pages += [len(text)] * self._waiting
         return Extracted(

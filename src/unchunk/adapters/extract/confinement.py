@@ -2,7 +2,7 @@
 
 Memory, writing and core dumps are limited everywhere. On Linux it also dies with its owner, and
 can open no connection and start no program; where the kernel does not offer that, the rest
-still holds.
+still holds. Its tests run it in processes of their own, which coverage does not see.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ _MACHINES = {
 _X32 = 0x40000000  # the other way to call the same kernel on x86_64
 
 
-def confine(memory: int, owner: int) -> None:
+def confine(memory: int, owner: int) -> None:  # pragma: no cover
     """Give up what no parser needs. Cannot be undone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the owner, who ends its workers
     _lower(resource.RLIMIT_DATA, memory)
@@ -40,7 +40,7 @@ def confine(memory: int, owner: int) -> None:
         raise SystemExit(0)
 
 
-def allow_seconds(seconds: float) -> None:
+def allow_seconds(seconds: float) -> None:  # pragma: no cover
     """Let the kernel end this process after so much more computing, if no one else does."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     end = int(used.ru_utime + used.ru_stime + seconds) + 2
@@ -48,13 +48,13 @@ def allow_seconds(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (end if most < 0 else min(end, most), most))
 
 
-def _lower(limit: int, value: int) -> None:
+def _lower(limit: int, value: int) -> None:  # pragma: no cover
     _, most = resource.getrlimit(limit)
     value = value if most < 0 else min(value, most)
     resource.setrlimit(limit, (value, value))
 
 
-def _close_doors(library: ctypes.CDLL) -> None:
+def _close_doors(library: ctypes.CDLL) -> None:  # pragma: no cover
     """A filter of system calls: those that reach out of the process fail with EPERM."""
     machine, calls = _MACHINES.get(platform.machine(), (0, ()))
     if not calls:

@@ -183,6 +183,9 @@ def _detect(data: bytes) -> str:
     high = len(data) - len(data.translate(None, _HIGH))
     era = EncodingEra.MODERN_WEB if 0 < high <= _FEW else EncodingEra.ALL
     found = chardet.detect(data, encoding_era=era, max_bytes=_EXAMINED)["encoding"]
+    if found is None and b"\0" not in data:
+        # It takes some first letters for the mark of a program or a picture: begin otherwise.
+        found = chardet.detect(b"\n" + data, encoding_era=era, max_bytes=_EXAMINED)["encoding"]
     try:
         return codecs.lookup(found).name if found else ""
     except LookupError:  # pragma: no cover  # as above

@@ -68,19 +68,19 @@ ENCRYPTED = _format(
     "docx docm dotx dotm xlsx xlsm xltx xltm xlsb pptx pptm potx potm ppsx ppsm",
 )
 DOC = _format(
-    "an old Word document (doc)", "application/msword", "doc dot", advice="save it as docx or PDF"
+    "an old Word document (doc)", "application/msword", "doc", advice="save it as docx or PDF"
 )
 PPT = _format(
     "an old PowerPoint presentation (ppt)",
     "application/vnd.ms-powerpoint",
-    "ppt pps pot",
+    "ppt pps",
     advice="save it as pptx or PDF",
 )
 MSG = _format(
     "an Outlook message (msg)", "application/vnd.ms-outlook", "msg", advice="save it as eml or PDF"
 )
 ZIP = _format("a zip archive", "application/zip", "zip jar", advice="unpack it first")
-BINARY = _format("binary data of a kind that is not known", "application/octet-stream", "bin dat")
+BINARY = _format("binary data of a kind that is not known", "application/octet-stream", "")
 
 _IMAGE = "turn it into a PDF with recognised text (OCR) first"
 _UNPACK = "unpack it first"

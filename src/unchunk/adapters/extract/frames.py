@@ -76,7 +76,7 @@ def answer(header: Header, body: bytes) -> Extracted:
     """What a worker found. Raises its `ExtractionError`, or `BrokenFrameError`."""
     if "code" in header:
         code = header["code"]
-        if code not in _CODES:
+        if not isinstance(code, str) or code not in _CODES:
             raise BrokenFrameError("a code is not known")
         raise ExtractionError(code, _text(header.get("message")))  # type: ignore[arg-type]  # looked at
     try:

@@ -156,7 +156,7 @@ class _Walk:
         self._rows: list[list[str]] = []
 
     def walk(self, root: LexborNode) -> None:
-        open_tags: list[str] = []
+        above: list[tuple[LexborNode, str]] = []
         node: LexborNode | None = root
         while node is not None:
             tag = node.tag or ""
@@ -164,20 +164,20 @@ class _Walk:
             if tag == "-text":
                 self._read(node)
             elif tag not in _LEFT_OUT and not self._is_hidden(node, tag):
-                child = node.first_child
                 self._enter(node, tag)
+                child = node.first_child
                 if child is None:
                     self._leave(tag)
             if child is not None:
-                open_tags.append(tag)
+                above.append((node, tag))
                 node = child
                 continue
-            while open_tags and node.next is None:
-                node = node.parent
-                self._leave(open_tags.pop())
-                if node is None:
-                    break
-            node = node.next if open_tags and node is not None else None
+            following = node.next if above else None
+            while following is None and above:
+                node, tag = above.pop()
+                self._leave(tag)
+                following = node.next if above else None
+            node = following
         self._flush()
 
     def _is_hidden(self, node: LexborNode, tag: str) -> bool:
@@ -256,8 +256,8 @@ class _Walk:
     def _is_layout(self, node: LexborNode) -> bool:
         if self._layout > _LAYOUT_DEPTH or node.attributes.get("role") == "presentation":
             return True
-        if node.css_first("table table, h1, h2, h3, h4, pre") is not None:
-            return True
+        if node.css_first("h1, h2, h3, h4, pre") is not None or len(node.css("table")) > 1:
+            return True  # the table itself is among those that are found
         return node.css_first("th") is None and (
             len(node.css("tr")) < 2
             or any(len(cell.text()) > _LONGEST_CELL for cell in node.css("td"))

@@ -17,7 +17,8 @@ def rejoin(pages: list[str]) -> list[str]:
         return pages
     words: set[str] = set()
     for page in pages:
-        words.update(_WORD.findall(page.casefold()))
+        whole = _CUT.sub(" ", page) if MARK in page else page
+        words.update(_WORD.findall(whole.casefold()))
     words.update([part for word in words if "-" in word for part in word.split("-")])
 
     def joined(cut: re.Match[str]) -> str:
@@ -31,6 +32,4 @@ def rejoin(pages: list[str]) -> list[str]:
             hyphen = "-" if before in words and behind in words else ""
         return f"{left}{hyphen}{right}"
 
-    return [
-        _CUT.sub(joined, page).replace(MARK, "") if MARK in page else page for page in pages
-    ]
+    return [_CUT.sub(joined, page).replace(MARK, "") if MARK in page else page for page in pages]

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import stat
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
 from unchunk.adapters.extract.limits import Limits
@@ -47,7 +47,10 @@ class IsolatedExtractor:
             raise
 
     async def close(self) -> None:
-        """End all workers, those at work too; files that they were reading fail."""
+        """End all workers, those at work too: whoever waits for them sees a cancellation.
+
+        It is no error of the file, which can be read another time.
+        """
         await asyncio.to_thread(self._close)
 
     def pids(self) -> list[int]:
@@ -71,17 +74,24 @@ class IsolatedExtractor:
         with self._lock:
             self._jobs.add(job)
         try:
-            for _ in range(_TRIES):
-                if job.cancelled:
-                    break
-                with contextlib.suppress(GoneError):
-                    return self._ask(job)
-            raise ExtractionError("crashed", "the processes that read files do not stay alive")
+            return self._try(job)
+        except ExtractionError:
+            if job.cancelled:
+                raise CancelledError from None
+            raise
         finally:
             with self._lock:
                 self._jobs.discard(job)
 
+    def _try(self, job: "_Job") -> Extracted:
+        for _ in range(_TRIES):
+            with contextlib.suppress(GoneError):
+                return self._ask(job)
+        raise ExtractionError("crashed", "the processes that read files do not stay alive")
+
     def _ask(self, job: "_Job") -> Extracted:
+        if job.cancelled:
+            raise CancelledError
         worker = self._take()
         job.attach(worker)
         try:

@@ -19,7 +19,7 @@ _VALUES = ("string-value", "date-value", "time-value", "boolean-value", "value")
 _CELLS = {"table-cell", "covered-table-cell"}
 # An empty cell or row is often repeated to the end of the sheet, a million times.
 _WIDEST = 1024
-_MOST_REPEATED = 10_000
+_MOST_REPEATED = 100_000  # cells of one row, all its copies together
 _MOST_SPACES = 1000
 _SPACE = re.compile(r"[ \t\r\n]+")
 
@@ -162,7 +162,7 @@ class _Table:
             while row and not row[-1]:
                 row.pop()
             if row:
-                self._rows += [row] * min(self._lines, _MOST_REPEATED)
+                self._rows += [row] * min(self._lines, _MOST_REPEATED // len(row))
 
     def _write(self) -> None:
         if not self._sheets:

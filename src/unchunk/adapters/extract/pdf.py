@@ -1,10 +1,8 @@
 """PDF files: the text of each page as PDFium reads it, with the outline as headings.
 
-Pages are joined by a blank line. A second parser for files that this one cannot read was tried
-and left out: of 233 truncated or corrupted files that gave PDFium no text, pypdf read 3.
+Pages are joined by a blank line. What PDFium gives up on, a second parser tries.
 """
 
-import ctypes
 import re
 from itertools import islice
 
@@ -17,6 +15,7 @@ from pypdfium2 import raw as pdfium
 
 from unchunk.adapters.extract.composing import cleaned, tidy_title
 from unchunk.adapters.extract.hyphens import MARK, rejoin
+from unchunk.adapters.extract.pdf_again import read_again
 from unchunk.adapters.extract.source import Source
 from unchunk.domain import Extracted, Heading
 from unchunk.errors import ExtractionError
@@ -28,6 +27,16 @@ _NAMED = 20  # how many pages a note names one by one
 
 
 def read(source: Source) -> Extracted:
+    try:
+        return _read(source)
+    except ExtractionError as error:
+        found = read_again(source) if error.code == "damaged" else None
+        if found is None:
+            raise
+        return found
+
+
+def _read(source: Source) -> Extracted:
     document = _open(source)
     try:
         source.limits.check_pages(len(document))
@@ -80,13 +89,12 @@ def _texts(document: PdfDocument, source: Source) -> tuple[list[str], list[int],
         text = ""
         try:
             page = document[index]
-        except PdfiumError:
-            unreadable.append(index + 1)
-        else:
             text = _text(page)
             if not text and pdfium.FPDFPage_CountObjects(page) > 0:
                 drawn.append(index + 1)
             page.close()
+        except PdfiumError:
+            unreadable.append(index + 1)
         texts.append(text)
         length += len(text)
         source.limits.check_text(length)
@@ -94,14 +102,11 @@ def _texts(document: PdfDocument, source: Source) -> tuple[list[str], list[int],
 
 
 def _text(page: PdfPage) -> str:
-    try:
-        content = page.get_textpage()
-    except PdfiumError:
-        return ""
+    content = page.get_textpage()
     try:
         text = content.get_text_range()
-    except (RecursionError, ctypes.ArgumentError, PdfiumError):
-        text = content.get_text_bounded()  # slower, but it asks for no positions
+    except RecursionError:  # it steps over characters without text, one call deep for each
+        text = content.get_text_bounded()
     content.close()
     if MARK in text:
         return MARK.join(map(cleaned, text.split(MARK))).strip()
@@ -131,18 +136,26 @@ def _cut_short(source: Source) -> list[str]:
 def _headings(document: PdfDocument, texts: list[str], pages: list[int]) -> list[Heading]:
     """The entries of the outline whose words stand on the page that they lead to."""
     headings: list[Heading] = []
+    behind = [0] * len(texts)  # on each page, the end of the last heading that was found
     try:
         for entry in islice(document.get_toc(max_depth=6), _MOST_HEADINGS):
             destination = entry.get_dest()
             index = destination.get_index() if destination else None
             title = " ".join(cleaned(entry.get_title()).split())[:_LONGEST_TITLE]
             if index is not None and 0 <= index < len(texts) and title:
-                at = _find(title, texts[index])
-                if at >= 0:
-                    headings.append(Heading(pages[index] + at, entry.level + 1, title))
+                found = _line_of(title).search(texts[index], behind[index])
+                if found:
+                    behind[index] = found.end()
+                    headings.append(Heading(pages[index] + found.start(), entry.level + 1, title))
     except (PdfiumError, UnicodeDecodeError):
         pass  # the text is whole without an outline
     return sorted(headings)
+
+
+def _line_of(title: str) -> re.Pattern[str]:
+    """A line that begins with this title, a number or two before it included."""
+    words = r"\s+".join(map(re.escape, title.split()))
+    return re.compile(rf"^(?:[\w.()§]{{1,12}}[ \t]+){{0,2}}?{words}", re.IGNORECASE | re.MULTILINE)
 
 
 def _title(document: PdfDocument) -> str:
@@ -150,15 +163,6 @@ def _title(document: PdfDocument) -> str:
         return tidy_title(document.get_metadata_value("Title"))
     except UnicodeDecodeError:
         return ""
-
-
-def _find(title: str, page: str) -> int:
-    """Where the line begins that this title stands on, a number before it included."""
-    words = r"\s+".join(map(re.escape, title.split()))
-    found = re.search(
-        rf"^(?:[\w.()§]{{1,12}}[ \t]+){{0,2}}?{words}", page, re.IGNORECASE | re.MULTILINE
-    )
-    return found.start() if found else -1
 
 
 def _listed(pages: list[int]) -> str:

@@ -4,17 +4,19 @@ Also what is text for programs (JSON, XML, CSV, source): it is not rendered, so 
 is lost and its offsets are those of the file.
 """
 
+import re
+
 from unchunk.adapters.extract.source import Source
 from unchunk.domain import Extracted, Heading
 from unchunk.errors import ExtractionError
 from unchunk.text.markdown import read_outline
 
-_BLANK = " \t\r\n\f\v\0"
+_VISIBLE = re.compile(r"[^ \t\r\n\f\v\0]")
 
 
 def read(source: Source) -> Extracted:
     text = source.text
-    if not text.strip(_BLANK):
+    if not _VISIBLE.search(text):
         raise ExtractionError("empty", "it has no text")
     source.limits.check_text(len(text))
     headings: tuple[Heading, ...] = ()

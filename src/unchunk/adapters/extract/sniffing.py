@@ -16,7 +16,8 @@ from unchunk.adapters.extract.package import parts_of_kind
 from unchunk.errors import ExtractionError
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_PDF_WITHIN = 1024  # readers of PDF look that far for its mark
+# Readers of PDF look 1024 bytes far for its mark; mail puts more than that before it.
+_PDF_WITHIN = 4096
 _HTML = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html\b|<html[\s>]|<head[\s>]|<body[\s>])",
     re.IGNORECASE | re.DOTALL,
@@ -25,9 +26,9 @@ _XML = re.compile(r"\s*<\?xml[\s?]")
 _JSON = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\d\]tfn-])")
 _NOTEBOOK = re.compile(r'"nbformat"\s*:\s*\d')
 _MAIL = re.compile(
-    rb"(?:(?:Return-Path|Received|Delivered-To|From|To|Cc|Subject|Date|MIME-Version|Message-ID"
-    rb"|Content-[\w-]+|X-[\w-]+|DKIM-[\w-]+|Reply-To|Sender|ARC-[\w-]+)[ \t]*:[^\n]*\n"
-    rb"(?:[ \t][^\n]*\n)*){3}",
+    r"(?:(?:Return-Path|Received|Delivered-To|From|To|Cc|Subject|Date|MIME-Version|Message-ID"
+    r"|Content-[\w-]+|X-[\w-]+|DKIM-[\w-]+|Reply-To|Sender|ARC-[\w-]+)[ \t]*:[^\n]*\n"
+    r"(?:[ \t][^\n]*\n)*){3}",
     re.IGNORECASE,
 )
 _OPENDOCUMENT = {
@@ -41,6 +42,16 @@ _STREAMS = {
     "PowerPoint Document": formats.PPT,
     "__properties_version1.0": formats.MSG,
 }
+# Kinds of text that may begin like any other.
+_LOOSE = (formats.HTML, formats.XML, formats.JSON, formats.CSV, formats.TSV)
+# What the content looks like, and what it may be called nevertheless.
+_ALSO = (
+    (formats.XML, formats.HTML),
+    (formats.HTML, formats.XML),
+    (formats.JSON, formats.CSV),
+    (formats.JSON, formats.TSV),
+    (formats.NOTEBOOK, formats.JSON),
+)
 _MAIN_FOLDERS = {"word": formats.DOCX, "ppt": formats.PPTX, "xl": formats.XLSX}
 
 
@@ -54,7 +65,7 @@ def sniff_binary(path: Path, limits: Limits) -> Format | None:
     """What the bytes say by their marks; `None` if it may be text."""
     with path.open("rb") as file:
         head = file.read(4096)
-        if b"%PDF-" in head[:_PDF_WITHIN]:
+        if head.startswith(b"%PDF-") or (b"%PDF-" in head[:_PDF_WITHIN] and not _is_text(head)):
             return formats.PDF
         if is_zip(head):
             file.seek(0)
@@ -62,17 +73,19 @@ def sniff_binary(path: Path, limits: Limits) -> Format | None:
         if head.startswith(_OLE):
             return _sniff_ole(file)
     for mark, found in formats.MAGIC:
-        if head.startswith(mark) and not _is_ascii_text(head):
+        # Marks such as `MZ` begin words too.
+        if head.startswith(mark) and not (mark.isalnum() and b"\0" not in head):
             return found
     for offset, mark, found in formats.MAGIC_INSIDE:
-        if head[offset:].startswith(mark) and not _is_ascii_text(head):
+        if head[offset:].startswith(mark) and b"\0" in head:
             return found
-    return formats.MAIL if _MAIL.match(head) else None
+    return None
 
 
-def _is_ascii_text(head: bytes) -> bool:
-    """Marks such as `BZh` and `MZ` begin words too."""
-    return head.isascii() and b"\0" not in head
+def _is_text(head: bytes) -> bool:
+    """Whether it is UTF-8 as far as it goes, such as an article on the format of PDF."""
+    text = head.decode("utf-8", "ignore")
+    return b"\0" not in head and len(head) - len(text.encode()) < 4
 
 
 def _sniff_zip(path: Path, file: IO[bytes], limits: Limits) -> Format:
@@ -98,13 +111,15 @@ def _sniff_ole(file: IO[bytes]) -> Format:
     for stream, found in _STREAMS.items():
         if stream in names:
             return found
+    if not any(names):
+        raise ExtractionError("damaged", "it is an old office file without its directory")
     return formats.BINARY
 
 
 def _ole_names(file: IO[bytes]) -> set[str]:
     file.seek(0)
     header = file.read(512)
-    sector = 1 << min(int.from_bytes(header[30:32], "little"), 12)
+    sector = 4096 if header[30:32] == b"\x0c\0" else 512
 
     def table_of(number: int) -> bytes:
         file.seek((number + 1) * sector)
@@ -114,6 +129,8 @@ def _ole_names(file: IO[bytes]) -> set[str]:
     at = int.from_bytes(header[48:52], "little")
     for _ in range(256):  # so many sectors of directory hold a thousand names and more
         entries = table_of(at)
+        if not entries:
+            break
         for start in range(0, len(entries) - 127, 128):
             length = min(int.from_bytes(entries[start + 64 : start + 66], "little"), 64)
             names.add(entries[start : start + max(length - 2, 0)].decode("utf-16-le", "replace"))
@@ -129,26 +146,27 @@ def _ole_names(file: IO[bytes]) -> set[str]:
 
 def sniff_text(text: str, name: str) -> Format:
     """Which kind of text: as the name says where the content does not forbid it."""
-    claimed = formats.KNOWN.get(extension(name))
+    ending = extension(name)
+    claimed = formats.KNOWN.get(ending)
     found = _by_content(text)
     if claimed is None:
         # An ending that claims nothing, such as .py, is the name of some plain text.
-        return found if not extension(name) else formats.TEXT
-    if claimed in (formats.TEXT, formats.MARKDOWN) or found is claimed:
-        return claimed
-    if claimed is formats.NOTEBOOK or claimed not in formats.TEXTUAL:
-        return found
-    if found is formats.TEXT or {claimed, found} == {formats.HTML, formats.XML}:
-        return found if claimed in (formats.RTF, formats.MAIL) else claimed
-    if claimed in (formats.CSV, formats.TSV) and found is formats.JSON:
-        return claimed  # a row may begin with a bracket
-    return found
+        return formats.TEXT if ending else found
+    return claimed if _may_be(found, claimed) else found
+
+
+def _may_be(found: Format, claimed: Format) -> bool:
+    if claimed in (found, formats.TEXT, formats.MARKDOWN):
+        return True
+    return claimed in _LOOSE if found is formats.TEXT else (found, claimed) in _ALSO
 
 
 def _by_content(text: str) -> Format:
     head = text[:4096]
     if head.lstrip().startswith("{\\rtf"):
         return formats.RTF
+    if _MAIL.match(head):
+        return formats.MAIL
     if _HTML.match(head):
         return formats.HTML
     if _XML.match(head):
@@ -163,8 +181,6 @@ def check_name(found: Format, name: str) -> None:
     ending = extension(name)
     claimed = formats.KNOWN.get(ending)
     if claimed is None or ending in found.extensions:
-        return
-    if found in formats.TEXTUAL and claimed in (formats.TEXT, formats.MARKDOWN):
         return
     raise ExtractionError(
         "mismatch",

@@ -20,7 +20,7 @@ _MOST_FILES = 500
 _MOST_REQUEST = 1 * MiB
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str]) -> None:  # pragma: no cover  # runs in a process of its own
     limits = Limits.from_record(json.loads(arguments[0]))
     # The pipes get numbers of their own; libraries that print or read find nothing.
     source, sink = os.dup(0), os.dup(1)
@@ -38,7 +38,7 @@ def serve(source: int, sink: int, limits: Limits) -> None:
     def read(count: int) -> bytes:
         return _read(source, count)
 
-    _write(sink, packed({}))
+    _write(sink, packed({"held": most_held()}))
     for served in range(1, _MOST_FILES + 1):
         try:
             _, body = read_frame(read, _MOST_REQUEST)
@@ -81,12 +81,22 @@ def explained(error: BaseException, limits: Limits) -> ExtractionError:
             return ExtractionError("crashed", f"its parser failed with {kind}: {error}"[:500])
 
 
+def most_held() -> int:
+    """The most bytes of memory that this process has held.
+
+    On Linux a process inherits this figure from the one that started it, so what a worker says
+    before it reads a file is what to compare with.
+    """
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
 def _resident() -> int:
     """The bytes of memory that this process holds now, or held at most where that is not told."""
     try:
         pages = Path("/proc/self/statm").read_text("ascii").split()[1]
     except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most_held()
     return int(pages) * resource.getpagesize()
 
 
@@ -105,7 +115,3 @@ def _write(sink: int, frame: bytes) -> None:
     view: memoryview = memoryview(frame)
     while view:
         view = view[os.write(sink, view) :]
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

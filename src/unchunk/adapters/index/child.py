@@ -8,7 +8,6 @@ outlive whoever started it.
 import asyncio
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from unchunk.adapters.index import frames
+from unchunk.adapters.index.wire import command
 from unchunk.errors import IndexUnavailableError, UnchunkError
 
 
@@ -38,7 +38,7 @@ class Child:
     @property
     def pid(self) -> int | None:
         running = self._running
-        return running.process.pid if running and running.reader.is_alive() else None
+        return running.process.pid if running and not running.gone else None
 
     async def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401 per method
         if self._closed:
@@ -60,7 +60,7 @@ class Child:
             self._running.end()
 
     def _send(self, answer: "Future[Any]", method: str, arguments: tuple[object, ...]) -> None:
-        if self._running is None or not self._running.reader.is_alive():
+        if self._running is None or self._running.gone:
             if self._running is not None:
                 self._running.end()
             self._running = _Running(self._module, self._arguments, self._kept_open, self._name)
@@ -75,21 +75,21 @@ class _Running:
         self._waiting: dict[int, Future[Any]] = {}
         self._count = 0
         self._guard = threading.Lock()
-        self._gone: UnchunkError | None = None
+        self.gone: UnchunkError | None = None
         self._link, theirs = socket.socketpair()
         with theirs:
-            # -P: the folder we happen to stand in is no place to import from.
-            command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), *arguments]
             self.process = subprocess.Popen(  # noqa: S603 our own interpreter and module
-                command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(), kept_open)
+                command(module, str(theirs.fileno()), *arguments),
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(), kept_open),
             )
-        self.reader = threading.Thread(target=self._read, name=f"read-{name}", daemon=True)
-        self.reader.start()
+        self._reader = threading.Thread(target=self._read, name=f"read-{name}", daemon=True)
+        self._reader.start()
 
     def send(self, answer: "Future[Any]", method: str, arguments: tuple[object, ...]) -> None:
         with self._guard:
-            if self._gone is not None:
-                _fail(answer, self._gone)
+            if self.gone is not None:
+                _fail(answer, self.gone)
                 return
             self._count += 1
             number = self._count
@@ -102,7 +102,7 @@ class _Running:
         """Ask it to end, and wait until it has."""
         with suppress(OSError):
             self._link.shutdown(socket.SHUT_WR)
-        self.reader.join()
+        self._reader.join()
         self.process.wait()
         self._link.close()
 
@@ -132,7 +132,7 @@ class _Running:
 
     def _abandon(self, error: UnchunkError) -> None:
         with self._guard:
-            self._gone = error
+            self.gone = error
             waiting, self._waiting = self._waiting, {}
         for answer in waiting.values():
             _fail(answer, error)

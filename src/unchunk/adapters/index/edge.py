@@ -11,10 +11,12 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unchunk.adapters.index.batch import Found, pack, pack_ids
+import numpy as np
+
 from unchunk.adapters.index.child import Child
 from unchunk.adapters.index.edge_home import Home
 from unchunk.adapters.index.lock import FolderLock
+from unchunk.adapters.index.packing import pack, pack_ids, pack_query
 from unchunk.adapters.index.spaces import (
     check_kept,
     check_texts,
@@ -22,6 +24,7 @@ from unchunk.adapters.index.spaces import (
     checked_query,
     finds_nothing,
 )
+from unchunk.adapters.index.wire import Found
 from unchunk.domain import ChunkKey, DocumentId, Scored, Space, Terms, Within
 from unchunk.errors import IntegrityError
 from unchunk.ports import Point, Vectors
@@ -60,7 +63,7 @@ class EdgeIndex:
         query = checked_query(query, within, self.space)
         if finds_nothing(query, within, limit):
             return []
-        found: Found = await self._child.call("search", query, within, limit)
+        found: Found = await self._child.call("search", pack_query(query, within, limit))
         keys = map(ChunkKey, found.owners, found.documents, found.generations, found.chunk_indices)
         return list(map(Scored, keys, found.scores))
 
@@ -68,7 +71,8 @@ class EdgeIndex:
         if not keys:
             return {}
         wanted = list(dict.fromkeys(keys))
-        there, rows = await self._child.call("fetch", pack_ids(wanted))
+        there, data = await self._child.call("fetch", pack_ids(wanted))
+        rows = np.frombuffer(data, np.float32).reshape(len(there), self.space.dimensions)
         return {wanted[at]: row for at, row in zip(there, rows, strict=True)}
 
     async def delete(self, document: DocumentId, generations: Sequence[int] | None = None) -> None:

@@ -1,7 +1,5 @@
 """A shard copied and optimized by a process of its own, at the lowest priority.
 
-    python -m unchunk.adapters.index.edge_optimize SOURCE TARGET
-
 It says so when the copy is made, from when on the source may change. When it ends well, the
 target is on disk to stay.
 """
@@ -17,6 +15,7 @@ from typing import Literal
 
 from unchunk.adapters.index.edge_home import make_sure
 from unchunk.adapters.index.edge_shard import Shard
+from unchunk.adapters.index.wire import command
 
 _BLOCK = 1 << 20
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG, known to Linux only
@@ -30,13 +29,18 @@ class Optimizing:
     def __init__(self, source: Path, target: Path) -> None:
         self.target = target
         self._copied = False
-        command = [sys.executable, "-P", "-m", __name__, str(source), str(target)]
         self._process = subprocess.Popen(  # noqa: S603 our own interpreter and module
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+            command(__name__, str(source), str(target)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
         )
         assert self._process.stdout is not None
         self._output = self._process.stdout
         os.set_blocking(self._output.fileno(), False)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def state(self) -> State:
@@ -54,7 +58,7 @@ class Optimizing:
 
 
 def main(source: str, target: str) -> None:
-    _die_with_parent()
+    die_with_parent()
     os.nice(19)
     copy(Path(source), Path(target))
     print("copied", flush=True)  # noqa: T201 its parent reads this
@@ -79,7 +83,7 @@ def copy(source: Path, target: Path) -> None:
         if path.is_dir():
             twin.mkdir()
             continue
-        with path.open("rb", buffering=0) as read, twin.open("wb", buffering=0) as write:
+        with path.open("rb", buffering=0) as read, twin.open("wb") as write:
             while block := read.read(_BLOCK):
                 if block.count(0) == len(block):
                     write.seek(len(block), os.SEEK_CUR)
@@ -92,13 +96,9 @@ def _walk(folder: Path) -> Iterator[Path]:
     return iter(sorted(folder.rglob("*")))
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     parent = os.getppid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit(1)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

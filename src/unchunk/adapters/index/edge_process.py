@@ -1,7 +1,5 @@
 """The child process of the edge index: requests in by a socket, one after the other.
 
-    python -m unchunk.adapters.index.edge_process SOCKET HOME DIMENSIONS [ENOUGH]
-
 What reads goes before what writes, so that a search does not wait for a queue of documents.
 It ends when its parent closes the socket, or dies.
 """
@@ -9,7 +7,6 @@ It ends when its parent closes the socket, or dies.
 import os
 import signal
 import socket
-import sys
 import threading
 from collections import deque
 from contextlib import suppress
@@ -95,6 +92,7 @@ def _answer(link: socket.socket, store: Store, request: Request) -> None:
 
 
 def main(handle: str, home: str, dimensions: str, enough: str = "0") -> None:
+    """`handle` is the number of its socket; `enough` of 0 leaves it to the store."""
     # Whoever ends the parent by a signal to all ends this one by the closed socket.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -106,7 +104,3 @@ def main(handle: str, home: str, dimensions: str, enough: str = "0") -> None:
             frames.send(link, (0, None, IntegrityError(message)))
             return
         serve(link, store)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -3,16 +3,14 @@
 Its calls hold the interpreter while they work, so nothing else runs in that process.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import qdrant_edge as engine
 
-from unchunk.adapters.index.batch import Batch, Found, unpack_ids
-from unchunk.domain import DocumentId, Terms, Within
-from unchunk.ports import Vectors
+from unchunk.adapters.index.wire import Batch, Found, Query, Version, floats, integers, unpack_ids
 
 # Up to here rows are scanned: that takes 4 ms, is exact, and building a graph for fewer takes
 # longer than it ever saves.
@@ -70,12 +68,12 @@ class Shard:
         return int(self._shard.info().points_count)
 
     def upsert(self, batch: Batch) -> None:
-        self.put(list(_points(batch)))
+        self.put(list(engine_points(batch)))
 
     def put(self, points: list[engine.Point]) -> None:
         self._shard.update(engine.UpdateOperation.upsert_points(points))
 
-    def delete(self, document: DocumentId, generations: Sequence[int] | None) -> int:
+    def delete(self, document: str, generations: Sequence[int] | None) -> int:
         """Take them out, and tell how many there were."""
         chosen: list[Any] = [_any("document", [document])]
         if generations is not None:
@@ -86,14 +84,14 @@ class Shard:
             self._shard.update(engine.UpdateOperation.delete_points_by_filter(these))
         return count
 
-    def search(self, query: Vectors | Terms, within: Within, limit: int) -> Found:
-        if isinstance(query, Terms):
-            sparse = engine.SparseVector(list(query.ids), list(query.weights))
+    def search(self, query: Query) -> Found:
+        if query.vector is None:
+            sparse = engine.SparseVector(list(query.term_ids), list(query.weights))
             nearest = engine.Query.Nearest(sparse, using=_TERMS)
         else:
-            nearest = engine.Query.Nearest(query.tolist(), using=_DENSE)
+            nearest = engine.Query.Nearest(query.vector, using=_DENSE)
         request = engine.QueryRequest(
-            query=nearest, limit=limit, with_payload=True, filter=_filter(within)
+            query=nearest, limit=query.limit, with_payload=True, filter=_filter(query)
         )
         hits = self._shard.query(request)
         notes: list[dict[str, Any]] = [hit.payload or {} for hit in hits]
@@ -105,27 +103,29 @@ class Shard:
             [hit.score for hit in hits],
         )
 
-    def fetch(self, ids: bytes, dimensions: int) -> tuple[list[int], Vectors]:
+    def fetch(self, ids: bytes, dimensions: int) -> tuple[list[int], bytearray]:
         """Which of the ids are there, and their vectors in the same order."""
         wanted: list[Any] = [*unpack_ids(ids)]
         # By position: by name it is refused, whatever the stubs say.
         records = self._shard.retrieve(wanted, False, [_DENSE] if dimensions else False)
         found: dict[Any, Any] = {record.id: record.vector for record in records}
         there = [at for at, point in enumerate(wanted) if point in found]
-        rows = [found[wanted[at]][_DENSE] if dimensions else () for at in there]
-        return there, np.asarray(rows, np.float32).reshape(len(there), dimensions)
+        rows = array("f")
+        for at in there if dimensions else ():
+            rows.extend(found[wanted[at]][_DENSE])
+        return there, bytearray(rows.tobytes())
 
-    def census(self, document: DocumentId | None) -> dict[tuple[DocumentId, int], int]:
+    def census(self, document: str | None) -> dict[Version, int]:
         """One pass over the rows for each generation there is, and they are few."""
         only = [] if document is None else [_any("document", [document])]
-        counts: dict[tuple[DocumentId, int], int] = {}
+        counts: dict[Version, int] = {}
         for generation in self._facet("generation", only):
             these = [*only, _any("generation", [generation])]
             for name, count in self._facet("document", these).items():
                 counts[str(name), int(generation)] = count
         return counts
 
-    def copy_document(self, document: DocumentId, target: "Shard") -> int:
+    def copy_document(self, document: str, target: "Shard") -> int:
         """Make a document in `target` what it is here, and tell how many chunks it has."""
         target.delete(document, None)
         these = engine.Filter(must=[_any("document", [document])])
@@ -153,14 +153,20 @@ class Shard:
         return {hit.value: hit.count for hit in self._shard.facet(request).hits}
 
 
-def _points(batch: Batch) -> Iterator[engine.Point]:
-    term_ids, weights = batch.term_ids.tolist(), batch.weights.tolist()
-    dense = batch.vectors.tolist() if batch.vectors.shape[1] else []
+def engine_points(batch: Batch) -> Iterator[engine.Point]:
+    term_ids: Any = integers(batch.term_ids)
+    weights: Any = floats(batch.weights)  # tolist() is typed as if all were integers
+    dense = floats(batch.vectors)
+    size = len(dense) // max(len(batch.owners), 1)
     begin = 0
     for at, (point, end) in enumerate(zip(unpack_ids(batch.ids), batch.ends, strict=True)):
-        vectors: dict[str, Any] = {_DENSE: dense[at]} if dense else {}
+        vectors: dict[str, Any] = {}
+        if size:
+            vectors[_DENSE] = dense[at * size : (at + 1) * size].tolist()
         if end > begin:
-            vectors[_TERMS] = engine.SparseVector(term_ids[begin:end], weights[begin:end])
+            vectors[_TERMS] = engine.SparseVector(
+                term_ids[begin:end].tolist(), weights[begin:end].tolist()
+            )
         begin = end
         yield engine.Point(
             point,
@@ -175,7 +181,7 @@ def _points(batch: Batch) -> Iterator[engine.Point]:
         )
 
 
-def _filter(within: Within) -> engine.Filter:
+def _filter(within: Query) -> engine.Filter:
     chosen: list[Any] = [_any("owner", [within.owner])]
     if within.documents is not None:
         chosen.append(_any("document", list(within.documents)))

@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from unchunk.adapters.index.batch import Batch, Found
 from unchunk.adapters.index.edge_home import Home
 from unchunk.adapters.index.edge_optimize import Optimizing
 from unchunk.adapters.index.edge_shard import SCANNED_KILOBYTES, Shard
-from unchunk.domain import DocumentId, Terms, Within
-from unchunk.ports import Vectors
+from unchunk.adapters.index.wire import Batch, Found, Query, Version
 
 _CARRIED_AT_ONCE = 512
 
@@ -26,7 +24,7 @@ class Store:
     """Blocking; for the child process.
 
     It is optimized when `enough` rows were written since the last time, and none for `quiet`
-    seconds; or three times as many. After a failure it is not tried again for `pause` seconds.
+    seconds; or twice as many. After a failure it is not tried again for `pause` seconds.
     """
 
     def __init__(
@@ -34,7 +32,7 @@ class Store:
         folder: Path,
         dimensions: int,
         enough: int | None = None,
-        quiet: float = 5.0,
+        quiet: float = 2.0,
         pause: float = 600.0,
     ) -> None:
         self._home = Home(folder)
@@ -54,7 +52,7 @@ class Store:
         self._written = self._not_before = 0.0
         self._optimizing: Optimizing | None = None
         self._next: Shard | None = None
-        self._stale: set[DocumentId] = set()
+        self._stale: set[str] = set()
         self._carried = 0
 
     # What the index asks for.
@@ -63,7 +61,7 @@ class Store:
         self._shard.upsert(batch)
         self._note(len(batch.owners), set(batch.documents))
 
-    def delete(self, document: DocumentId, generations: Sequence[int] | None) -> None:
+    def delete(self, document: str, generations: Sequence[int] | None) -> None:
         count = self._shard.delete(document, generations)
         if count:
             self._note(count, {document})
@@ -74,13 +72,13 @@ class Store:
             self._dirty = False
             self._home.note_changes(self._changes)
 
-    def search(self, query: Vectors | Terms, within: Within, limit: int) -> Found:
-        return self._shard.search(query, within, limit)
+    def search(self, query: Query) -> Found:
+        return self._shard.search(query)
 
-    def fetch(self, ids: bytes) -> tuple[list[int], Vectors]:
+    def fetch(self, ids: bytes) -> tuple[list[int], bytearray]:
         return self._shard.fetch(ids, self._dimensions)
 
-    def census(self, document: DocumentId | None) -> dict[tuple[DocumentId, int], int]:
+    def census(self, document: str | None) -> dict[Version, int]:
         return self._shard.census(document)
 
     def close(self) -> None:
@@ -117,7 +115,7 @@ class Store:
 
     def _begin(self) -> None:
         now = time.monotonic()
-        busy = now < self._written + self._quiet and self._changes < 3 * self._enough
+        busy = now < self._written + self._quiet and self._changes < 2 * self._enough
         if self._changes < self._enough or now < self._not_before or busy:
             return
         self._not_before = now + self._pause
@@ -141,7 +139,7 @@ class Store:
                 old.close()
             self._home.tidy()
 
-    def _note(self, count: int, documents: set[DocumentId]) -> None:
+    def _note(self, count: int, documents: set[str]) -> None:
         self._dirty = True
         self._changes += count
         self._written = time.monotonic()

@@ -11,10 +11,11 @@ from unchunk.errors import LibraryInUseError, OutputError
 class FolderLock:
     """Held from when it is made until `release`, or until every process that has `fd` is gone.
 
-    Waits a little: whoever was killed may take a moment to let go.
+    Whoever holds it and lives makes this fail at once. If that one was killed, what it had
+    started may take a moment to let go: for that it waits, `patience` seconds at most.
     """
 
-    def __init__(self, path: Path, patience: float = 3.0) -> None:
+    def __init__(self, path: Path, patience: float = 10.0) -> None:
         self._path = path
         deadline = time.monotonic() + patience
         try:
@@ -45,9 +46,9 @@ def _try(path: Path, last: bool) -> int | None:
             held, fd = fd, -1
             return held
     except BlockingIOError as error:
-        if last:
-            holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip()
-            who = f"process {holder}" if holder.isdigit() else "another process"
+        holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip()
+        if last or _lives(holder):
+            who = f"process {holder}" if holder.isdecimal() else "another process"
             raise LibraryInUseError(
                 f"{path.with_suffix('')} is open in {who}: end that one, or talk to its server"
             ) from error
@@ -55,3 +56,15 @@ def _try(path: Path, last: bool) -> int | None:
         if fd >= 0:
             os.close(fd)
     return None
+
+
+def _lives(pid: str) -> bool:
+    if not pid.isdecimal():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True

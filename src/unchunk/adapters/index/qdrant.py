@@ -27,6 +27,7 @@ from unchunk.errors import (
     InvalidInputError,
     MissingPartError,
     ProviderRefusedError,
+    UnchunkError,
 )
 from unchunk.ports import Point, Vectors
 
@@ -90,7 +91,10 @@ class QdrantIndex:
             return {}
         with _ours():
             records = await self._client.retrieve(
-                self._collection, list(wanted), with_payload=False, with_vectors=[_DENSE]
+                self._collection,
+                list(wanted),
+                with_payload=False,
+                with_vectors=[_DENSE] if self._space.dimensions else False,
             )
         found: dict[ChunkKey, Vectors] = {}
         for record in records:
@@ -135,6 +139,7 @@ class QdrantIndex:
 class QdrantIndexes:
     """`Indexes` as collections of one server, each named by the prefix and the space.
 
+    It is spoken to by gRPC if that port can be reached, else by the REST address.
     `shards` and `replicas` are for a cluster, and for collections yet to be made. An open
     index belongs to the event loop that it was opened in.
     """
@@ -160,13 +165,13 @@ class QdrantIndexes:
 
     async def open(self, space: Space) -> QdrantIndex:
         collection = self._prefix + checked_name(space.name)
-        client = self._client()
-        try:
-            with _ours():
+        with _ours():
+            client = await self._connected()
+            try:
                 await self._ensure(client, collection, space)
-        except BaseException:
-            await client.close()
-            raise
+            except BaseException:
+                await client.close()
+                raise
         return QdrantIndex(client, collection, space)
 
     async def drop(self, name: str) -> None:
@@ -192,7 +197,7 @@ class QdrantIndexes:
                     shard_number=self._shards,
                     replication_factor=self._replicas,
                 )
-            except grpc.aio.AioRpcError:
+            except (grpc.aio.AioRpcError, UnexpectedResponse):
                 # Another process may have been quicker.
                 if not await client.collection_exists(collection):
                     raise
@@ -203,24 +208,36 @@ class QdrantIndexes:
             if field not in info.payload_schema:
                 await client.create_payload_index(collection, field, schema, wait=True)
 
-    def _client(self) -> AsyncQdrantClient:
+    async def _connected(self) -> AsyncQdrantClient:
+        """By gRPC, which is quicker; by REST where only that gets through."""
+        client = self._client(by_grpc=True)
+        try:
+            await client.get_collections()
+        except grpc.aio.AioRpcError as error:
+            await client.close()
+            if error.code() is not grpc.StatusCode.UNAVAILABLE:
+                raise
+            return self._client(by_grpc=False)
+        return client
+
+    def _client(self, *, by_grpc: bool) -> AsyncQdrantClient:
         return AsyncQdrantClient(
             url=self._url,
             api_key=self._api_key,
             grpc_port=self._grpc_port,
-            prefer_grpc=True,
+            prefer_grpc=by_grpc,
             timeout=self._timeout,
             check_compatibility=False,
         )
 
     @asynccontextmanager
     async def _briefly(self) -> AsyncIterator[AsyncQdrantClient]:
-        client = self._client()
-        try:
-            with _ours():
+        with _ours():
+            client = await self._connected()
+            try:
                 yield client
-        finally:
-            await client.close()
+            finally:
+                await client.close()
 
 
 @contextmanager
@@ -229,16 +246,19 @@ def _ours() -> Iterator[None]:
     try:
         yield
     except grpc.aio.AioRpcError as error:
-        code, detail = error.code(), error.details()
-        if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
-            raise ProviderRefusedError(
-                f"the Qdrant server refuses: {detail}. Check its API key"
-            ) from error
-        if code is grpc.StatusCode.INVALID_ARGUMENT:
-            raise InvalidInputError(f"the Qdrant server cannot use this: {detail}") from error
-        raise IndexUnavailableError(f"the Qdrant server cannot be used: {detail}") from error
-    except (ResponseHandlingException, UnexpectedResponse) as error:
-        raise IndexUnavailableError(f"the Qdrant server cannot be used: {error}") from error
+        raise _error(error.code(), str(error.details())) from error
+    except UnexpectedResponse as error:
+        raise _error(error.status_code, str(error)) from error
+    except ResponseHandlingException as error:
+        raise _error(None, str(error)) from error
+
+
+def _error(code: object, detail: str) -> UnchunkError:
+    if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, 401, 403):
+        return ProviderRefusedError(f"the Qdrant server refuses: {detail}. Check its API key")
+    if code in (grpc.StatusCode.INVALID_ARGUMENT, 400, 422):
+        return InvalidInputError(f"the Qdrant server cannot use this: {detail}")
+    return IndexUnavailableError(f"the Qdrant server cannot be used: {detail}")
 
 
 def _struct(point: Point, row: Vectors) -> models.PointStruct:

@@ -24,10 +24,11 @@ from unchunk.errors import InvalidSettingError
 
 _DROPPED = re.compile(
     "[\u00ad\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
-    "\u0610-\u061a\u0640\u064b-\u065f\u0670\u200c\u200d\u2060\ufeff]+"
+    "\u0610-\u061a\u0640\u064b-\u065f\u0670\u200c\u200d\u2060\u20d0-\u20f0\ufe00-\ufe0f\ufeff]+"
 )
-# Scripts in which the engine's own idea of a word fails: marks inside, or no spaces between.
-_INTRICATE = re.compile("[\u0590-\u1dff\u2c00-\ud7ff\uf900-\ufdff\U00010000-\U0003ffff]")
+# Outside of European scripts, signs and symbols the engine's own idea of a word fails: there
+# are marks within words, or no spaces between them.
+_INTRICATE = re.compile("[^\0-\u058f\u1e00-\u2bff]")
 _UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Yi}"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}ー々〇"

@@ -6,7 +6,8 @@ from uuid import UUID
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from unchunk.adapters.blobs.keys import blob_key, check_key
+from unchunk.adapters.blobs.keys import check_key
+from unchunk.library.keys import blob_key
 
 DAY, NUMBER = date(2026, 2, 3), UUID(int=7)
 OWNERS = st.text(st.characters(codec=None, exclude_categories=()), max_size=200) | st.text(

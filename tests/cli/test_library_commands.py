@@ -1,0 +1,168 @@
+"""The commands on a library, run as a user runs them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from unchunk.cli import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+HARBOUR = (EXAMPLES / "harbour-rules.md").read_bytes()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("UNCHUNK_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("UNCHUNK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("UNCHUNK_EMBEDDER", "hashing")
+    return tmp_path / "home"
+
+
+def run(*arguments: str | Path, status: int = 0) -> Result:
+    done = CliRunner().invoke(main, [str(one) for one in arguments])
+    assert done.exit_code == status, done.output
+    return done
+
+
+def run_json(*arguments: str | Path, status: int = 0) -> Any:  # noqa: ANN401 - what JSON holds
+    return json.loads(run(*arguments, "--json", status=status).stdout)
+
+
+@pytest.mark.usefixtures("home")
+def test_documents_go_in_and_come_out(tmp_path: Path) -> None:
+    done = run("add", EXAMPLES / "harbour-rules.md", EXAMPLES / "haiku.md", "--folder", "docs")
+    assert "2 files: 2 added" in done.output
+    listed = run("ls").output
+    assert "harbour-rules.md" in listed
+    assert "live" in listed
+    assert "text/markdown" in run("show", "haiku.md").output
+    assert run("text", "harbour-rules.md").stdout_bytes == HARBOUR
+    assert "harbour-rules.md (chunk" in run("search", "when is the berth free").output
+    assert "nothing was found" in run("search", "berth", "--folder", "elsewhere").output
+    assert "2 documents" in run("doctor").output
+    archive = tmp_path / "library.zip"
+    assert "2 documents" in run("export", archive).output
+    assert "0 vectors, 0 originals" in run("rm", "haiku.md").output
+    assert "1 documents came in, 1 were there already" in run("import", archive).output
+    assert "2 documents were written anew" in run("reindex", "--all").output
+    assert "1 documents were written anew" in run("reindex", "haiku.md").output
+    assert "nothing to do" in run("retry").output
+
+
+@pytest.mark.usefixtures("home")
+def test_every_command_speaks_json(tmp_path: Path) -> None:
+    archive = tmp_path / "library.zip"
+    added = run_json("add", EXAMPLES)
+    assert {one["result"] for one in added["files"]} == {"added"}
+    assert added["counters"]["embedding_calls"] >= 1
+    documents = run_json("ls")["documents"]
+    assert {one["name"] for one in documents} >= {"haiku.md", "harbour-rules.md"}
+    shown = run_json("show", "harbour-rules.md")
+    assert shown["live"]["chunking"]["strategy"]["unit"] == "chars"
+    assert run_json("text", "harbour-rules.md")["text"].encode() == HARBOUR
+    [hit] = run_json("search", "the harbour master", "--limit", "1")["hits"]
+    assert hit["chunk"]["chunk_index"] >= 0
+    assert run_json("doctor")["findings"] == []
+    assert run_json("export", archive)["documents"] == len(documents)
+    assert run_json("import", archive)["unchanged"] == len(documents)
+    assert run_json("reindex", "--all")["documents"] == len(documents)
+    assert run_json("retry")["files"] == []
+    [receipt] = run_json("rm", "haiku.md")["receipts"]
+    assert (receipt["vectors"], receipt["blobs"], receipt["cached"]) == (0, 0, 0)
+    assert run_json("models", "ls")["models"][0]["name"] == "granite-embedding-30m-english"
+    error = run_json("show", "haiku.md", status=1)["error"]
+    assert error["type"] == "NotFoundError"
+
+
+@pytest.mark.usefixtures("home")
+def test_a_file_that_fails_is_told_kept_and_listed_and_the_status_says_so(tmp_path: Path) -> None:
+    (tmp_path / "empty.md").touch()
+    shutil.copy(EXAMPLES / "haiku.md", tmp_path / "haiku.md")
+    done = run("add", tmp_path / "empty.md", tmp_path / "haiku.md", status=1)
+    assert "failed: empty.md: it has no bytes" in done.output
+    assert "1 failed, 1 added" in done.output
+    assert "empty: it has no bytes" in run("ls").output
+    assert "failed    empty" in run("show", "empty.md").output
+    assert "failed: empty.md" in run("retry", status=1).output
+
+
+@pytest.mark.usefixtures("home")
+def test_the_same_content_twice_is_told() -> None:
+    run("add", EXAMPLES / "haiku.md")
+    assert "1 unchanged" in run("add", EXAMPLES / "haiku.md").output
+    assert (
+        "linked: haiku.md has the content of haiku.md"
+        in run("add", EXAMPLES / "haiku.md", "--folder", "other").output
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (("add", "/no/such/file"), 1, "there is no such file"),
+        (("text", "nothing"), 1, "there is no document 'nothing'"),
+        (("reindex",), 2, "name documents, or say --all"),
+        (("import", "/no/such/archive"), 1, "is no archive"),
+        (("search", " "), 1, "nothing to search for"),
+        (("models", "use", "nonsense"), 1, "is not here"),
+        (("models", "get", "nonsense"), 1, "nonsense"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_what_cannot_be_done_is_said_in_a_line(
+    arguments: tuple[str, ...], status: int, says: str
+) -> None:
+    done = run(*arguments, status=status)
+    assert says in done.output
+    assert "Traceback" not in done.output
+
+
+def test_a_changed_setting_names_the_command_that_migrates(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("add", EXAMPLES / "haiku.md")
+    (home / "unchunk.toml").write_text("chunk_size = 300\nchunk_overlap = 50\n")
+    assert "`unchunk reindex --all`" in run("add", EXAMPLES, status=1).output
+    run("reindex", "--all")
+    run("add", EXAMPLES / "harbour-rules.md")
+    monkeypatch.setenv("UNCHUNK_CHUNK_SIZ", "300")
+    assert "did you mean chunk_size?" in run("ls", status=1).output
+
+
+def test_a_model_that_is_here_can_be_used(home: Path) -> None:
+    run("models", "use", "granite-embedding-30m-english")
+    assert 'embedder = "local:granite-embedding-30m-english"' in (home / "unchunk.toml").read_text()
+
+
+def test_an_interrupt_keeps_what_came_in_and_says_how_to_go_on(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(150):
+        (files / f"{number}.md").write_text(f"# {number}\n\n" + f"Word {number}. " * 2000)
+    home = tmp_path / "home"
+    environment = {**os.environ, "UNCHUNK_EMBEDDER": "hashing", "UNCHUNK_HOME": str(home)}
+    command = [sys.executable, "-m", "unchunk", "add", str(files)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60
+        while not list(home.glob("uploads/*")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"the same command goes on" in errors
+    again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "150 files" in again.stdout
+    healthy = subprocess.run(
+        [*command[:3], "doctor"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "150 documents" in healthy.stdout

@@ -1,0 +1,45 @@
+"""The docs name what there is."""
+
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+
+from unchunk.cli import main
+from unchunk.settings import Settings
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_every_option_of_every_command_is_in_the_docs() -> None:
+    page = (DOCS / "commands.md").read_text("utf-8")
+    for name, command in main.commands.items():
+        assert f"unchunk {name}" in page
+        parts = command.commands.items() if isinstance(command, click.Group) else ()
+        for part, _ in parts:
+            assert f"`{part}" in page
+        for parameter in command.params:
+            assert all(option in page for option in parameter.opts if option.startswith("--"))
+
+
+def test_every_setting_is_in_the_docs() -> None:
+    page = (DOCS / "settings.md").read_text("utf-8")
+    for field in fields(Settings):
+        assert field.name == "home" or f"`{field.name}`" in page
+
+
+def test_the_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = DOCS.parent
+    (tmp_path / "examples").symlink_to(root / "examples")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        done = subprocess.run(
+            [sys.executable, "-c", block], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr

@@ -1,0 +1,82 @@
+"""Settings from a file, the environment and arguments."""
+
+from pathlib import Path
+
+import pytest
+
+from unchunk.domain import Chunking, ChunkingStrategy
+from unchunk.errors import InvalidInputError, InvalidSettingError, OutputError
+from unchunk.settings import FILE, load, save
+
+
+def test_what_comes_later_goes_over_what_came_before(tmp_path: Path) -> None:
+    assert load(tmp_path, {}).chunk_size == 1000
+    (tmp_path / FILE).write_text("chunk_size = 500\nchunk_overlap = 40\nextract_seconds = 3\n")
+    assert load(tmp_path, {}).chunk_size == 500
+    environment = {"UNCHUNK_CHUNK_SIZE": "600", "OTHER": "1"}
+    assert load(tmp_path, environment).chunk_size == 600
+    settings = load(tmp_path, environment, chunk_size=700, index=None)
+    assert (settings.chunk_size, settings.chunk_overlap, settings.index) == (700, 40, "edge")
+    assert settings.extract_seconds == 3.0
+    assert settings.chunking == Chunking(ChunkingStrategy("chars", 700, 40), "markdown")
+
+
+def test_the_home_is_told_or_in_the_environment_or_the_users(tmp_path: Path) -> None:
+    assert load(tmp_path / "a", {"UNCHUNK_HOME": "/b"}).home == tmp_path / "a"
+    assert load(None, {"UNCHUNK_HOME": "/b"}).home == Path("/b")
+    assert load(None, {}).home == Path.home() / ".unchunk"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("chunk_siz = 5", "no setting 'chunk_siz': did you mean chunk_size"),
+        ("xyzzy = 5", "no setting 'xyzzy'"),
+        ("home = '/'", "no setting 'home'"),
+        ("chunk_size = 'many'", "chunk_size must be int, not 'many'"),
+        ("chunk_size = true", "chunk_size must be int, not True"),
+        ("embedder = 5", "embedder must be str, not 5"),
+        ("chunk_size", "cannot be read"),
+    ],
+)
+def test_a_wrong_setting_is_an_error_that_names_the_file(
+    tmp_path: Path, content: str, says: str
+) -> None:
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(InvalidSettingError) as caught:
+        load(tmp_path, {})
+    assert says in str(caught.value)
+    assert str(tmp_path / FILE) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("chunk_unit", "pages"), ("chunk_boundaries", "none"), ("chunk_size", 0)],
+)
+def test_a_chunking_that_cannot_be_is_an_error(
+    tmp_path: Path, name: str, value: str | float
+) -> None:
+    with pytest.raises(InvalidInputError):
+        _ = load(tmp_path, {}, **{name: value}).chunking
+
+
+def test_keys_are_not_shown(tmp_path: Path) -> None:
+    settings = load(tmp_path, {}, embedder_key="secret", index_key="secret")
+    assert "secret" not in repr(settings)
+    assert "embedder='local'" in repr(settings)
+
+
+def test_one_setting_is_saved_and_the_rest_of_the_file_stays(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    save(home, "embedder", "hashing")
+    (home / FILE).write_text("# mine\nembedder = 'local'\nchunk_size = 5000\n")
+    save(home, "embedder", "hashing")
+    assert (home / FILE).read_text() == '# mine\nchunk_size = 5000\nembedder = "hashing"\n'
+    with pytest.raises(InvalidSettingError):
+        save(home, "nonsense", "1")
+
+
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "unchunk.new").mkdir()
+    with pytest.raises(OutputError):
+        save(tmp_path, "embedder", "hashing")
