@@ -1,28 +1,28 @@
 """The library as every edge uses it: one object, all of it async."""
 
-import os
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from unchunk.domain import Document, DocumentId, OwnerId, Within
-from unchunk.errors import InvalidInputError, NotFoundError
+from unchunk.errors import InvalidInputError, NotFoundError, OutputError, TransientError
 from unchunk.library.archive import Moved, export, restore
+from unchunk.library.committing import Flow
 from unchunk.library.doctor import Examination, examine
 from unchunk.library.ingest import Event, Ingest, Outcome
 from unchunk.library.intake import Source, check_name, sources
 from unchunk.library.parts import Parts
-from unchunk.library.purging import Receipt, delete, purge
-from unchunk.library.reindexing import Reindexed, migrate, reindex
+from unchunk.library.purging import Receipt, delete, purge, sweep
+from unchunk.library.reindexing import UNFINISHED, Reindexed, migrate, reindex
 from unchunk.retrieval.search import Found, Searcher
 from unchunk.telemetry import job, log
 
-# Files on their way in at a time. More than cores: they wait for the disk, the embedder and
-# each other's flush.
-_WIDTH = 16
+# A shorter beginning of an id is taken for a name that was mistyped.
+_SHORTEST_PREFIX = 6
 
 
 def _silent(*_: object) -> None:
@@ -44,17 +44,31 @@ class Counts:
 class Engine:
     """An open library. `owner` is whose documents a call is about; others' are not there."""
 
-    def __init__(self, parts: Parts, owner: OwnerId) -> None:
+    def __init__(
+        self, parts: Parts, owner: OwnerId, closed: Callable[[], None] = lambda: None
+    ) -> None:
+        """`closed` is called when all is closed."""
+        self._closed = closed
         self._parts = parts
         self._owner = owner
-        self._searcher = Searcher(parts.catalog, parts.lexicon, parts.telemetry)
+        self._flow = Flow(parts)
+        self._searcher = Searcher(
+            parts.catalog, parts.lexicon, parts.telemetry, lambda: parts.spaces.all
+        )
 
     async def start(self) -> None:
-        """Finish what a crash interrupted: versions that nobody sees any more go."""
-        remains = await self._parts.catalog.remains()
-        if remains:
-            log("%d versions were left to purge", len(remains))
-            await purge(self._parts, remains)
+        """Finish what a crash interrupted; what cannot be done now is left for the next time."""
+        parts = self._parts
+        try:
+            remains = await parts.catalog.remains()
+            if remains:
+                log("%d versions were left to purge", len(remains))
+                await purge(parts, remains)
+            if (await parts.catalog.notes()).get(UNFINISHED):
+                log("%d chunks of unfinished versions were removed", await sweep(parts))
+                await parts.catalog.note(UNFINISHED, "")
+        except (TransientError, OutputError) as error:
+            log("what was interrupted cannot be finished yet: %s", error)
 
     async def add(
         self,
@@ -69,10 +83,10 @@ class Engine:
         The same bytes under the same name are left as they are; others replace them once they
         are whole. A file that fails says why, keeps its place in the list, and can be retried.
         """
-        files = list(sources(paths))
+        files = sources(paths, self._parts.incoming.parent.parent)
         found(len(files))
         with job():
-            return await self._ingest(report).add(files, owner or self._owner, _folder(folder))
+            return await self._ingest(report).add(files, self._whose(owner), _folder(folder))
 
     async def add_file(
         self, path: Path, name: str, *, folder: str = "", owner: OwnerId | None = None
@@ -80,7 +94,7 @@ class Engine:
         """Add one file under a name of its own, such as an upload."""
         with job():
             [outcome] = await self._ingest(_silent).add(
-                [Source(path, check_name(name))], owner or self._owner, _folder(folder)
+                [Source(path, check_name(name))], self._whose(owner), _folder(folder)
             )
         return outcome
 
@@ -92,7 +106,7 @@ class Engine:
         found: Callable[[int], None] = _silent,
     ) -> list[Outcome]:
         """Go on with what is pending or failed: all of it, or the documents that are named."""
-        owner = owner or self._owner
+        owner = self._whose(owner)
         chosen = (
             [await self.document(one, owner=owner) for one in documents]
             if documents
@@ -106,18 +120,23 @@ class Engine:
     async def documents(
         self, folder: str | None = None, *, owner: OwnerId | None = None
     ) -> list[Document]:
-        return await self._parts.catalog.find(owner or self._owner, folder)
+        return await self._parts.catalog.find(self._whose(owner), folder)
 
     async def document(self, reference: str, *, owner: OwnerId | None = None) -> Document:
         """A document by its id, its name, or the beginning of its id, if that is one only."""
-        owner = owner or self._owner
+        owner, catalog = self._whose(owner), self._parts.catalog
         try:
-            return await self._parts.catalog.get(owner, reference)
+            return await catalog.get(owner, reference)
         except NotFoundError:
-            documents = await self._parts.catalog.find(owner)
-        named = [one for one in documents if one.name == reference]
-        named = named or [one for one in documents if f"{one.folder}/{one.name}" == reference]
-        named = named or [one for one in documents if reference and one.id.startswith(reference)]
+            named = await catalog.find(owner, name=reference)
+        if not named:
+            folder, _, name = reference.rpartition("/")
+            named = await catalog.find(owner, folder, name) if folder else []
+        if not named:
+            every = await catalog.find(owner)
+            named = [one for one in every if f"{one.folder}/{one.name}" == reference]
+            if len(reference) >= _SHORTEST_PREFIX:
+                named = named or [one for one in every if one.id.startswith(reference)]
         if len(named) > 1:
             ids = ", ".join(f"{one.id} ({one.folder or 'no folder'})" for one in named[:5])
             raise InvalidInputError(f"{reference!r} may be one of {ids}: give the id")
@@ -154,10 +173,9 @@ class Engine:
 
     async def delete(self, reference: str, *, owner: OwnerId | None = None) -> Receipt:
         """Remove a document from everywhere; it is invisible before anything else happens."""
-        owner = owner or self._owner
         document = await self.document(reference, owner=owner)
         with job():
-            return await delete(self._parts, owner, document.id)
+            return await delete(self._parts, document.owner, document.id)
 
     async def reindex(
         self,
@@ -165,20 +183,26 @@ class Engine:
         owner: OwnerId | None = None,
         report: Callable[[str, int, int], None] = _silent,
     ) -> Reindexed:
-        """Write documents anew from their texts; with none named, migrate the whole library."""
+        """Write some documents anew from their texts."""
+        self._parts.spaces.check()
+        chosen = [await self.document(one, owner=owner) for one in references]
+        for document in chosen:
+            if document.live is None:
+                raise NotFoundError(f"{document.name} has no text to write: {document.error}")
         with job():
-            if not references:
-                return await migrate(self._parts, _WIDTH, report)
-            self._parts.spaces.check()
-            chosen = [await self.document(one, owner=owner) for one in references]
-            return await reindex(self._parts, chosen, _WIDTH, report)
+            return await reindex(self._parts, chosen, self._flow, report)
+
+    async def migrate(self, *, report: Callable[[str, int, int], None] = _silent) -> Reindexed:
+        """Bring the whole library, all owners', to what the settings want."""
+        with job():
+            return await migrate(self._parts, self._flow, report)
 
     async def doctor(
         self, *, fix: bool = False, watch: Callable[[int, int], None] = _silent
     ) -> Examination:
         """Prove that texts, originals and index agree; mend what can be with `fix`."""
         with job():
-            return await examine(self._parts, fix=fix, watch=watch)
+            return await examine(self._parts, self._flow, fix=fix, watch=watch)
 
     async def export(
         self,
@@ -200,7 +224,7 @@ class Engine:
     ) -> Moved:
         """Bring an archive in, after all of it was verified."""
         with job():
-            return await restore(self._parts, Path(source), owner, watch)
+            return await restore(self._parts, self._flow, Path(source), owner, watch)
 
     async def search(
         self,
@@ -215,12 +239,17 @@ class Engine:
         if not question.strip():
             raise InvalidInputError("there is nothing to search for: the question is empty")
         within = Within(
-            owner or self._owner,
+            self._whose(owner),
             None if documents is None else tuple(documents),
             None if folders is None else tuple(folders),
         )
         with job():
-            return await self._searcher.search(self._parts.spaces.all, question, within, limit)
+            found = await self._searcher.search(question, within, limit)
+        changes = self._parts.spaces.changes()
+        if "index" in "".join(changes):
+            note = f"this library has {' and '.join(changes)}: `unchunk reindex --all` migrates it"
+            found = replace(found, notes=(*found.notes, note))
+        return found
 
     async def counts(self, *, owner: OwnerId | None = None) -> Counts:
         documents = await self._parts.catalog.find(owner)
@@ -235,9 +264,15 @@ class Engine:
         )
 
     async def close(self) -> None:
-        await self._parts.spaces.close()
-        await self._parts.extractor.close()
-        await self._parts.catalog.close()
+        try:
+            await self._parts.spaces.close()
+        finally:
+            try:
+                await self._parts.extractor.close()
+            finally:
+                await self._parts.catalog.close()
+                shutil.rmtree(self._parts.incoming, ignore_errors=True)
+                self._closed()
 
     async def __aenter__(self) -> Self:
         return self
@@ -251,7 +286,10 @@ class Engine:
         await self.close()
 
     def _ingest(self, report: Callable[[Event], None]) -> Ingest:
-        return Ingest(self._parts, max(_WIDTH, os.cpu_count() or 1), report)
+        return Ingest(self._parts, self._flow, report)
+
+    def _whose(self, owner: OwnerId | None) -> OwnerId:
+        return self._owner if owner is None else owner
 
 
 def _folder(name: str) -> str:

@@ -37,6 +37,7 @@ ExtractionCode = Literal[
     "too-slow",
     "too-much-memory",
     "crashed",
+    "refused",
 ]
 
 
@@ -92,7 +93,11 @@ class MissingPartError(PermanentError):
 
 
 class ProviderRefusedError(PermanentError):
-    """A provider understood, and will not."""
+    """A provider understood, and will not. `about_text` tells that another text may pass."""
+
+    def __init__(self, message: str, *, about_text: bool = False) -> None:
+        super().__init__(message)
+        self.about_text = about_text
 
 
 class ProviderUnavailableError(TransientError):

@@ -169,9 +169,10 @@ class Catalog(Protocol):
     ) -> Document:
         """Note bytes that came in, as the draft of a new document or of the one of that name.
 
-        If the live version has the same checksum, or a draft that did not fail has, nothing
-        changes and the document is returned as it is: the caller then drops its blob. Another
-        draft is replaced and becomes remains; a failure is forgotten.
+        If the live version has the same checksum, a draft is no longer wanted and becomes
+        remains; if a draft that did not fail has it, nothing changes. The document is returned
+        as it then is, and the caller drops its blob. Any other draft is replaced and becomes
+        remains; a failure is forgotten.
         """
         ...
 

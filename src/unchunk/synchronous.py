@@ -48,6 +48,9 @@ class SynchronousEngine:
         return call
 
     def close(self) -> None:
+        """Closing twice is closing once."""
+        if self._loop.is_closed():
+            return
         try:
             self._wait(self._engine.close())
         finally:
@@ -73,18 +76,18 @@ class SynchronousEngine:
         ended = threading.Event()
 
         async def run() -> T:
-            try:
-                return await work
-            finally:
-                ended.set()
+            task = asyncio.ensure_future(work)
+            task.add_done_callback(lambda _: ended.set())
+            return await task
 
         future = asyncio.run_coroutine_threadsafe(run(), self._loop)
         try:
             return future.result()
         except BaseException:
             # Interrupted: what is under way is told, and given time to put things down.
-            future.cancel()
-            ended.wait(_GRACE)
+            if not future.done():
+                future.cancel()
+                ended.wait(_GRACE)
             raise
 
     def _stop(self) -> None:

@@ -1,17 +1,19 @@
 """Settings into an open engine. The only place that names adapters, each when it is needed."""
 
+import fcntl
 import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 from unchunk.domain import EmbedderIdentity
 from unchunk.engine import Engine
 from unchunk.errors import InvalidSettingError, MissingPartError, OutputError
 from unchunk.library.parts import Parts
 from unchunk.library.spaces import Spaces, Wanted
-from unchunk.ports import Embedder, Extractor, Indexes
+from unchunk.ports import Catalog, Embedder, Extractor, Indexes
 from unchunk.settings import Settings
 from unchunk.telemetry import Telemetry
 
@@ -26,32 +28,61 @@ async def open_engine(settings: Settings) -> Engine:
     from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
 
     incoming = _incoming(settings.home)
+    blobs = FolderBlobs(settings.home)
+    lexicon = Bm25Lexicon(settings.language)
+    extractor = _extractor(settings)
+    wanted = Wanted(settings.embedder, settings.chunking, settings.index, settings.language)
     database = await open_database(settings.home / "catalog.sqlite")
-    catalog = SqlCatalog(database)
-
-    async def make(spec: str, known: EmbedderIdentity | None) -> Embedder:
-        return await make_embedder(settings, spec, known)
-
-    spaces = Spaces(catalog, _indexes(settings), make, Wanted(settings.embedder, settings.chunking))
-    parts = Parts(
-        catalog,
-        SqlVectorCache(database),
-        FolderBlobs(settings.home),
-        _extractor(settings),
-        Bm25Lexicon(settings.language),
-        spaces,
-        Telemetry(),
-        incoming,
-        settings.max_bytes,
-    )
-    engine = Engine(parts, settings.owner)
     try:
+        catalog = SqlCatalog(database)
+        indexes = _indexes(settings, await _library_id(catalog))
+
+        async def make(spec: str, known: EmbedderIdentity | None) -> Embedder:
+            return await make_embedder(settings, spec, known)
+
+        spaces = Spaces(catalog, indexes, make, wanted)
+        cache = SqlVectorCache(database)
+        parts = Parts(
+            catalog,
+            cache,
+            blobs,
+            extractor,
+            lexicon,
+            spaces,
+            Telemetry(),
+            incoming,
+            settings.max_bytes,
+        )
+        await blobs.sweep()
         await spaces.open()
-        await engine.start()
     except BaseException:
-        await engine.close()
+        await database.close()
         raise
+    lock = _lock(settings.home)
+    engine = Engine(parts, settings.owner, lambda: None if lock is None else os.close(lock))
+    if lock is not None:
+        await engine.start()
     return engine
+
+
+def _lock(home: Path) -> int | None:
+    """Whether this is the only process with the library open; others clean nothing up."""
+    lock = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
+
+
+async def _library_id(catalog: Catalog) -> str:
+    """What tells this library's indexes from those of others on the same server."""
+    known = (await catalog.notes()).get("library")
+    if known is None:
+        known = uuid4().hex[:12]
+        await catalog.note("library", known)
+    return known
 
 
 async def make_embedder(settings: Settings, spec: str, known: EmbedderIdentity | None) -> Embedder:
@@ -62,7 +93,9 @@ async def make_embedder(settings: Settings, spec: str, known: EmbedderIdentity |
     if kind == "hashing":
         from unchunk.adapters.embed.hashing import HashingEmbedder
 
-        return HashingEmbedder(int(name)) if name.isdigit() else HashingEmbedder()
+        if name and not name.isdigit():
+            raise InvalidSettingError(f"embedder {spec!r}: the dimensions are no number")
+        return HashingEmbedder(int(name)) if name else HashingEmbedder()
     if kind in ("openai", "azure", "ollama") and name:
         return await _remote_embedder(settings, kind, name, known)
     raise InvalidSettingError(
@@ -160,9 +193,9 @@ async def get_model(settings: Settings, name: str) -> list[Path]:
     return list(files.values())
 
 
-def _indexes(settings: Settings) -> Indexes:
+def _indexes(settings: Settings, library: str) -> Indexes:
     kind, _, where = settings.index.partition(":")
-    folder = settings.home / "index"
+    folder, prefix = settings.home / "index", f"unchunk_{library}_"
     if kind == "edge" and not where:
         from unchunk.adapters.index.edge import EdgeIndexes
 
@@ -170,15 +203,14 @@ def _indexes(settings: Settings) -> Indexes:
     if kind == "qdrant" and where:
         from unchunk.adapters.index.qdrant import QdrantIndexes
 
-        return QdrantIndexes(where, settings.index_key)
+        return QdrantIndexes(where, settings.index_key or None, prefix)
     if kind == "chroma":
         from unchunk.adapters.index.beside import BesideIndexes
         from unchunk.adapters.index.chroma import ChromaIndexes
         from unchunk.adapters.index.edge import EdgeIndexes
 
-        return BesideIndexes(
-            ChromaIndexes(where or folder / "chroma"), EdgeIndexes(folder / "words")
-        )
+        dense = ChromaIndexes(where or folder / "chroma", settings.index_key or None, prefix)
+        return BesideIndexes(dense, EdgeIndexes(folder / "words"))
     raise InvalidSettingError(
         f"there is no index {settings.index!r}: use edge, chroma, qdrant:URL or chroma:URL"
     )
@@ -203,7 +235,9 @@ def _incoming(home: Path) -> Path:
     every = home / "incoming"
     mine = every / str(os.getpid())
     try:
-        mine.mkdir(parents=True, exist_ok=True)
+        # A process of the same number may have been here before, in a container.
+        shutil.rmtree(mine, ignore_errors=True)
+        mine.mkdir(parents=True)
         for other in every.iterdir():
             if not (other.name.isdigit() and _is_running(int(other.name))):
                 shutil.rmtree(other, ignore_errors=True)

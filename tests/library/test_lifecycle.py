@@ -302,7 +302,7 @@ def test_a_changed_chunking_is_refused_until_the_library_is_migrated(home: Home)
             await engine.add(home.files)
         assert await names_found(engine, "white whale") == {"whale.md"}
         before = (await engine.document("whale.md")).live
-        assert (await engine.reindex()).documents == 1
+        assert (await engine.migrate()).documents == 1
         after = (await engine.document("whale.md")).live
         assert before is not None
         assert after is not None
@@ -317,14 +317,14 @@ def test_a_changed_chunking_is_refused_until_the_library_is_migrated(home: Home)
 def test_a_changed_embedder_is_migrated_beside_the_old_index_while_searches_go_on(
     home: Home,
 ) -> None:
-    for number in range(12):
-        home.file(f"{number}.md", f"# Part {number}\n\nThe whale of part {number}.\n{WHALE}")
+    for number in range(60):
+        home.file(f"{number}.md", f"# Part {number}\n\nThe white whale of part {number}.\n")
     home.run(lambda engine: engine.add(home.files))
 
     async def work(engine: Engine) -> None:
         with pytest.raises(MigrationNeededError, match="embedder 'hashing', not 'hashing:128'"):
             await engine.add(home.files)
-        everything = {f"{number}.md" for number in range(12)}
+        everything = {f"{number}.md" for number in range(60)}
         seen: list[set[str]] = []
 
         async def searching() -> None:
@@ -334,11 +334,11 @@ def test_a_changed_embedder_is_migrated_beside_the_old_index_while_searches_go_o
                 await asyncio.sleep(0)
 
         searches = asyncio.create_task(searching())
-        done = await engine.reindex()
+        done = await engine.migrate()
         searches.cancel()
-        assert done.documents == 12
+        assert done.documents == 60
         assert len(done.dropped) == 1
-        assert len(seen) > 2
+        assert len(seen) > 1
         assert all(names == everything for names in seen)
         assert {hit.name for hit in (await engine.search("whale", limit=100)).hits} == everything
         assert (await engine.doctor()).findings == ()
@@ -364,7 +364,7 @@ def test_an_interrupted_migration_goes_on_and_both_halves_are_found(home: Home) 
         assert len(spaces) == 2
         found = await engine.search("the white whale", limit=100)
         assert {hit.name for hit in found.hits} == {f"{number}.md" for number in range(6)}
-        assert (await engine.reindex()).documents == 4
+        assert (await engine.migrate()).documents == 4
         assert (await engine.doctor()).findings == ()
 
     home.run(rest, embedder="hashing:128")
@@ -376,7 +376,11 @@ def test_a_library_in_use_says_so(home: Home) -> None:
         code = (
             "import asyncio, sys\n"
             "from unchunk.settings import load\nfrom unchunk.wiring import open_engine\n"
-            "asyncio.run(open_engine(load(sys.argv[1], {}, embedder='hashing')))\n"
+            "async def work():\n"
+            "    engine = await open_engine(load(sys.argv[1], {}, embedder='hashing'))\n"
+            "    print(await engine.documents())\n"
+            "    await engine.search('anything')\n"
+            "asyncio.run(work())\n"
         )
         other = await asyncio.create_subprocess_exec(
             sys.executable,

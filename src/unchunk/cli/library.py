@@ -122,7 +122,9 @@ def text(session: Session, document: str) -> None:
 @with_session
 def rm(session: Session, documents: tuple[str, ...]) -> int:
     """Delete DOCUMENTS from everywhere, with a receipt of what is left: nothing."""
-    receipts = [session.library.delete(document) for document in documents]
+    # All are looked up before any is deleted: a mistyped name then deletes nothing.
+    ids = [session.library.document(document).id for document in documents]
+    receipts = [session.library.delete(identity) for identity in dict.fromkeys(ids)]
     session.result({"receipts": receipts})
     for one in receipts:
         session.say(
@@ -147,7 +149,11 @@ def reindex(session: Session, documents: tuple[str, ...], *, everything: bool) -
     if everything == bool(documents):
         raise click.UsageError("name documents, or say --all")
     with bars(hidden=session.as_json) as progress:
-        done = session.library.reindex(*documents, report=partial(progress.step, "Embedded"))
+        step = partial(progress.step, "Embedded")
+        library = session.library
+        done = (
+            library.migrate(report=step) if everything else library.reindex(*documents, report=step)
+        )
     session.result(done)
     session.say(f"{done.documents} documents were written anew")
 
@@ -179,6 +185,8 @@ def export(session: Session, archive: Path) -> None:
         done = session.library.export(archive, watch=partial(progress.step, "Exported"))
     session.result(done)
     session.say(f"{done.documents} documents -> {archive}")
+    for name in done.lost:
+        session.say(f"the original of {name} is gone; its text was exported")
 
 
 @click.command("import")

@@ -41,6 +41,7 @@ class Bars:
         self._bars: dict[str, TaskID] = {}
         self._files = 0
         self._chunks: dict[str, tuple[int, int]] = {}
+        self._done = self._total = 0
 
     def found(self, files: int) -> None:
         self._files = files
@@ -50,9 +51,11 @@ class Bars:
 
     def event(self, event: Event) -> None:
         if event.stage == "embedding":
+            done, total = self._chunks.get(event.name, (0, 0))
             self._chunks[event.name] = (event.done, event.total)
-            done, total = (sum(column) for column in zip(*self._chunks.values(), strict=True))
-            self._progress.update(self._bars["Embedded"], completed=done, total=total)
+            self._done += event.done - done
+            self._total += event.total - total
+            self._progress.update(self._bars["Embedded"], completed=self._done, total=self._total)
         else:
             stage = {"read": "Read", "extracted": "Extracted"}.get(event.stage, "Done")
             self._progress.update(self._bars[stage], advance=1, now=event.name[-40:])

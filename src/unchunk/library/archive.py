@@ -8,27 +8,26 @@ import asyncio
 import json
 import os
 import zipfile
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
-from unchunk.domain import ChunkKey, Document, Extracted, Heading, OwnerId, Version
-from unchunk.errors import IntegrityError, InvalidInputError, OutputError
-from unchunk.library.committing import Committer, each
+from unchunk.domain import ChunkKey, Document, Extracted, OwnerId, Version
+from unchunk.errors import InvalidInputError, NotFoundError, OutputError
+from unchunk.library.committing import Flow, each
 from unchunk.library.embedding import DIGEST_SIZE, digest
 from unchunk.library.keys import blob_key
-from unchunk.library.layout import embedded_text
+from unchunk.library.layout import embedded_text, lay_out
+from unchunk.library.manifest import FORMAT, MANIFEST, Entry, verified
 from unchunk.library.parts import Parts
 from unchunk.library.writing import write
 
-_FORMAT = "unchunk library 1"
-_MANIFEST = "manifest.json"
 _BLOCK = 1 << 20
 
 Watch = Callable[[str, int, int], None]
@@ -36,24 +35,28 @@ Watch = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How much went out of, or came into, a library."""
+    """How much went out of, or came into, a library; `lost` have no original any more."""
 
     documents: int
     unchanged: int = 0
+    lost: tuple[str, ...] = ()
 
 
 async def export(parts: Parts, owner: OwnerId | None, target: Path, watch: Watch) -> Moved:
     """Write all live documents to `target`, which appears only when it is whole."""
     documents = [one for one in await parts.catalog.find(owner) if one.live]
     temporary = target.with_name(f".{target.name}.{uuid4().hex}")
+    lost = []
     try:
         with zipfile.ZipFile(temporary, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             entries = []
             for at, document in enumerate(documents):
                 entries.append(await _pack(parts, archive, str(at), document))
+                if not entries[-1]["original"]:
+                    lost.append(document.name)
                 watch(document.name, at + 1, len(documents))
-            manifest = {"format": _FORMAT, "documents": entries}
-            archive.writestr(_MANIFEST, json.dumps(manifest, indent=1))
+            manifest = {"format": FORMAT, "documents": entries}
+            archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(target)
@@ -61,7 +64,7 @@ async def export(parts: Parts, owner: OwnerId | None, target: Path, watch: Watch
         raise OutputError(f"{target} cannot be written: {error.strerror or error}") from None
     finally:
         temporary.unlink(missing_ok=True)
-    return Moved(len(documents))
+    return Moved(len(documents), lost=tuple(lost))
 
 
 async def _pack(
@@ -71,36 +74,55 @@ async def _pack(
     assert version is not None
     text = await parts.catalog.text(version)
     pages, headings = await parts.catalog.outline(version)
-    if version.blob:
+    await asyncio.to_thread(archive.writestr, f"{at}/text", text.encode())
+    try:
         async with parts.blobs.local(version.blob) as path:
             await asyncio.to_thread(archive.write, path, f"{at}/original")
-    archive.writestr(f"{at}/text", text.encode())
-    space = parts.spaces.get(version.space)
-    if space is not None:
-        keys = [
-            ChunkKey(document.owner, document.id, version.generation, number)
-            for number in range(version.chunk_count)
-        ]
-        found = await space.index.fetch(keys)
-        if len(found) == len(keys) > 0:
-            rows = np.stack([found[key] for key in keys])
-            archive.writestr(f"{at}/vectors", rows.astype("<f4").tobytes())
-            chunks = await parts.catalog.chunks(version)
-            marks = (digest(embedded_text(text, chunk)) for chunk in chunks)
-            archive.writestr(f"{at}/digests", b"".join(marks))
+        original = True
+    except NotFoundError:
+        original = False
     return {
         "entry": at,
         "owner": document.owner,
         "folder": document.folder,
         "name": document.name,
-        "embedder": version.space,
+        "original": original,
+        "checksum": version.checksum,
+        "size": version.size,
+        "text_checksum": version.text_checksum,
+        "media_type": version.media_type,
+        "title": version.title,
+        "notes": version.notes,
         "pages": pages,
         "headings": headings,
-        "version": asdict(version),
+        "embedder": await _pack_vectors(parts, archive, at, document, version, text),
     }
 
 
-async def restore(parts: Parts, source: Path, owner: OwnerId | None, watch: Watch) -> Moved:
+async def _pack_vectors(  # noqa: PLR0917 - one step of the function above
+    parts: Parts, archive: zipfile.ZipFile, at: str, document: Document, version: Version, text: str
+) -> str:
+    """Which embedder the vectors that were packed are of; empty if there are none."""
+    space = parts.spaces.get(version.space)
+    if space is None:
+        return ""
+    keys = [
+        ChunkKey(document.owner, document.id, version.generation, number)
+        for number in range(version.chunk_count)
+    ]
+    found = await space.index.fetch(keys)
+    if len(found) != len(keys) or not keys:
+        return ""
+    rows = np.stack([found[key] for key in keys]).astype("<f4")
+    archive.writestr(f"{at}/vectors", rows.tobytes())
+    marks = (digest(embedded_text(text, one)) for one in await parts.catalog.chunks(version))
+    archive.writestr(f"{at}/digests", b"".join(marks))
+    return space.identity.fingerprint
+
+
+async def restore(
+    parts: Parts, flow: Flow, source: Path, owner: OwnerId | None, watch: Watch
+) -> Moved:
     """Bring the documents of an archive in, over those of the same name.
 
     All of it is checked first: a damaged archive changes nothing. `owner` takes all of them
@@ -112,81 +134,53 @@ async def restore(parts: Parts, source: Path, owner: OwnerId | None, watch: Watc
     except (OSError, zipfile.BadZipFile) as error:
         raise InvalidInputError(f"{source} is no archive of a library: {error}") from None
     with archive:
-        entries = await asyncio.to_thread(_verified, archive, source)
-        committer = Committer(parts)
-        done = 0
-
-        async def one(entry: dict[str, Any]) -> bool:
-            nonlocal done
-            changed = await _unpack(parts, archive, entry, owner, committer)
-            done += 1
-            watch(entry["name"], done, len(entries))
-            return changed
-
-        changed = sum(await each(entries, 4, one))
+        entries = await asyncio.to_thread(verified, archive, source, parts.max_bytes, owner)
+        numbered = ((at, entry, len(entries)) for at, entry in enumerate(entries, 1))
+        changed = sum(
+            await each(numbered, flow.width, partial(_restore_one, parts, flow, archive, watch))
+        )
     return Moved(changed, len(entries) - changed)
 
 
-def _verified(archive: zipfile.ZipFile, source: Path) -> Sequence[dict[str, Any]]:
-    try:
-        manifest = json.loads(archive.read(_MANIFEST))
-        if manifest["format"] != _FORMAT:
-            raise InvalidInputError(f"{source} has the format {manifest['format']!r}: upgrade")
-        entries: list[dict[str, Any]] = manifest["documents"]
-        for entry in entries:
-            version = entry["version"]
-            wanted = [("text", version["text_checksum"])]
-            if version["blob"]:
-                wanted.append(("original", version["checksum"]))
-            for part, checksum in wanted:
-                if _checksum(archive, f"{entry['entry']}/{part}") != checksum:
-                    raise IntegrityError(f"{source}: the {part} of {entry['name']} is damaged")
-    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, OSError, EOFError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise IntegrityError(f"{source} is damaged: {error}; nothing was changed") from None
-    return entries
-
-
-def _checksum(archive: zipfile.ZipFile, name: str) -> str:
-    seen = sha256()
-    with archive.open(name) as file:
-        while block := file.read(_BLOCK):
-            seen.update(block)
-    return seen.hexdigest()
-
-
-async def _unpack(
+async def _restore_one(
     parts: Parts,
+    flow: Flow,
     archive: zipfile.ZipFile,
-    entry: dict[str, Any],
-    owner: OwnerId | None,
-    committer: Committer,
+    watch: Watch,
+    numbered: tuple[int, Entry, int],
 ) -> bool:
-    was, at = entry["version"], entry["entry"]
-    owner = owner or entry["owner"]
+    at, entry, total = numbered
+    async with flow.room.hold(entry.size):
+        changed = await _unpack(parts, flow, archive, entry)
+    watch(entry.name, at, total)
+    return changed
+
+
+async def _unpack(parts: Parts, flow: Flow, archive: zipfile.ZipFile, entry: Entry) -> bool:
+    blob = blob_key(entry.owner, datetime.now(UTC).date(), uuid4()) if entry.original else ""
     document = await parts.catalog.begin(
-        owner,
-        entry["folder"],
-        entry["name"],
-        checksum=was["checksum"],
-        size=was["size"],
-        blob=blob_key(owner, datetime.now(UTC).date(), uuid4()) if was["blob"] else "",
+        entry.owner,
+        entry.folder,
+        entry.name,
+        checksum=entry.checksum,
+        size=entry.size,
+        blob=blob,
     )
     draft = document.draft
-    if draft is None or (document.live and document.live.checksum == was["checksum"]):
+    if draft is None:
         return False
-    if draft.blob:
-        await _put(parts, archive, f"{at}/original", draft)
-    text = (await asyncio.to_thread(archive.read, f"{at}/text")).decode()
-    headings = tuple(Heading(*heading) for heading in entry["headings"])
-    extracted = Extracted(
-        text, was["media_type"], tuple(entry["pages"]), headings, was["title"], tuple(was["notes"])
-    )
-    if entry["embedder"] == parts.spaces.active.name and f"{at}/vectors" in archive.NameToInfo:
-        await _remember(parts, archive, at, document)
-    whole = await write(parts, document, draft, extracted, lambda *_: None)
-    return await committer.commit(whole)
+    async with parts.desk.hold(document.id), parts.spaces.using() as space:
+        if entry.original:
+            await _put(parts, archive, f"{entry.at}/original", draft)
+        text = (await asyncio.to_thread(archive.read, f"{entry.at}/text")).decode()
+        extracted = Extracted(
+            text, entry.media_type, entry.pages, entry.headings, entry.title, entry.notes
+        )
+        if entry.embedder == space.identity.fingerprint:
+            await _remember(parts, archive, entry.at, document, extracted)
+        await space.index.delete(document.id, [draft.generation])
+        whole = await write(parts, document, draft, extracted, lambda *_: None)
+        return await flow.committer.commit(whole)
 
 
 async def _put(parts: Parts, archive: zipfile.ZipFile, name: str, draft: Version) -> None:
@@ -194,6 +188,8 @@ async def _put(parts: Parts, archive: zipfile.ZipFile, name: str, draft: Version
     try:
         await asyncio.to_thread(_extract, archive, name, staged)
         await parts.blobs.put(draft.blob, staged)
+    except OSError as error:
+        raise OutputError(f"{name} cannot be taken in: {error.strerror or error}") from None
     finally:
         staged.unlink(missing_ok=True)
 
@@ -204,10 +200,33 @@ def _extract(archive: zipfile.ZipFile, name: str, target: Path) -> None:
             out.write(block)
 
 
-async def _remember(parts: Parts, archive: zipfile.ZipFile, at: str, document: Document) -> None:
-    """Put an archive's vectors where embedding looks first."""
-    identity = parts.spaces.embedder.identity
+async def _remember(
+    parts: Parts, archive: zipfile.ZipFile, at: str, document: Document, extracted: Extracted
+) -> None:
+    """Put an archive's vectors where embedding looks first: those of this text, if they are any."""
+    embedder = parts.spaces.embedder
+    identity = embedder.identity
+    chunks = await asyncio.to_thread(
+        lay_out, extracted, parts.spaces.chunking, embedder.count_tokens, identity.max_tokens
+    )
+    own = {digest(embedded_text(extracted.text, chunk)) for chunk in chunks}
+    found = {mark: row for mark, row in _vectors(archive, at, identity.dimensions) if mark in own}
+    if found:
+        await parts.cache.keep(document.owner, identity.fingerprint, document.id, found)
+
+
+def _vectors(
+    archive: zipfile.ZipFile, at: str, dimensions: int
+) -> Iterator[tuple[bytes, np.ndarray[Any, np.dtype[np.float32]]]]:
+    """The vectors that are vectors: as many as digests, finite and of length one."""
+    sizes = {name: archive.NameToInfo.get(f"{at}/{name}") for name in ("digests", "vectors")}
+    if any(info is None for info in sizes.values()):
+        return
     marks, rows = archive.read(f"{at}/digests"), archive.read(f"{at}/vectors")
-    vectors = np.frombuffer(rows, "<f4").reshape(-1, identity.dimensions).astype(np.float32)
-    found = {marks[n * DIGEST_SIZE : (n + 1) * DIGEST_SIZE]: row for n, row in enumerate(vectors)}
-    await parts.cache.keep(document.owner, identity.fingerprint, document.id, found)
+    count = len(marks) // DIGEST_SIZE
+    if len(rows) != count * dimensions * 4:
+        return
+    vectors = np.frombuffer(rows, "<f4").reshape(count, dimensions).astype(np.float32)
+    for number, row in enumerate(vectors):
+        if abs(float(np.linalg.norm(row)) - 1) < 0.01:  # not for what is not a number, either
+            yield marks[number * DIGEST_SIZE : (number + 1) * DIGEST_SIZE], row

@@ -68,6 +68,20 @@ class Room:
                 self._changed.notify_all()
 
 
+class Flow:
+    """What bounds and groups all that comes into one open library, whoever brings it.
+
+    `width` files at a time, which is more than cores: they wait for the disk, the embedder
+    and each other's flush; and no more bytes of them than memory is to hold.
+    """
+
+    def __init__(self, parts: Parts, width: int = 16, size: int = 64_000_000) -> None:
+        self.width = width
+        self.committer = Committer(parts)
+        self.room = Room(size)
+        self.rewriting = 0
+
+
 async def each(items: Iterable[T], width: int, work: Callable[[T], Awaitable[R]]) -> list[R]:
     """`work` on every item, `width` at a time; results in order. The first error ends all."""
     results: dict[int, R] = {}

@@ -8,15 +8,15 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
-from pathlib import Path
+from hashlib import sha256
 from typing import Literal
 
 from unchunk.domain import Document, Span, Version
 from unchunk.errors import ExtractionError, IntegrityError, NotFoundError
+from unchunk.library.committing import Flow
 from unchunk.library.parts import Parts
-from unchunk.library.purging import purge
-from unchunk.library.reindexing import Read, from_original, reindex, stored
+from unchunk.library.purging import belongs, purge
+from unchunk.library.reindexing import Read, checksum_of, from_original, reindex, stored
 from unchunk.text.chunking import uncovered
 
 Kind = Literal["text", "original", "index", "leftover"]
@@ -46,24 +46,25 @@ class Examination:
         return all(finding.fixed for finding in self.findings)
 
 
-async def examine(parts: Parts, *, fix: bool, watch: Watch) -> Examination:
-    """Look at everything; `watch` is told how many documents are done, of how many."""
+async def examine(parts: Parts, flow: Flow, *, fix: bool, watch: Watch) -> Examination:
+    """Look at everything; `watch` is told how many documents are done, of how many.
+
+    What others work on meanwhile is left to them.
+    """
+    findings = [finding async for finding in _leftovers(parts, fix=fix)]
     documents = await parts.catalog.find()
-    findings = [finding async for finding in _leftovers(parts, documents, fix=fix)]
     for at, document in enumerate(documents, 1):
-        if document.live is not None:
+        if document.live is not None and not parts.desk.is_held(document.id):
             findings += [one async for one in _original(parts, document, document.live)]
-            findings += [one async for one in _text(parts, document, document.live, fix=fix)]
+            findings += [one async for one in _text(parts, flow, document, document.live, fix=fix)]
         watch(at, len(documents))
-    # Anew: some may just have been written again.
-    documents = await parts.catalog.find()
-    findings += [finding async for finding in _index(parts, documents, fix=fix)]
+    findings += [finding async for finding in _index(parts, flow, fix=fix)]
     chunks = sum(document.live.chunk_count for document in documents if document.live)
     return Examination(len(documents), chunks, tuple(findings))
 
 
 async def _text(
-    parts: Parts, document: Document, version: Version, *, fix: bool
+    parts: Parts, flow: Flow, document: Document, version: Version, *, fix: bool
 ) -> AsyncIterator[Finding]:
     """A text that is damaged is read again from its original; chunks are made of the text."""
     try:
@@ -74,20 +75,20 @@ async def _text(
     except IntegrityError:
         text, chunks = "", []
     if sha256(text.encode()).hexdigest() != version.text_checksum:
-        fixed = fix and await _rewrite(parts, document, from_original)
+        fixed = fix and await _rewrite(parts, flow, document, from_original)
         yield Finding("text", "its text is not the one that was stored", document.name, fixed)
         return
     spans = [Span(chunk.start, chunk.end) for chunk in chunks]
     whole = "".join(span.of(text) for span in uncovered(spans)) == text
     if not whole or len(chunks) != version.chunk_count:
-        fixed = fix and await _rewrite(parts, document, stored)
+        fixed = fix and await _rewrite(parts, flow, document, stored)
         yield Finding("text", "its chunks do not give its text again", document.name, fixed)
 
 
-async def _rewrite(parts: Parts, document: Document, read: Read) -> bool:
+async def _rewrite(parts: Parts, flow: Flow, document: Document, read: Read) -> bool:
     try:
-        return (await reindex(parts, [document], 1, lambda *_: None, read)).documents == 1
-    except (ExtractionError, NotFoundError):
+        return (await reindex(parts, [document], flow, lambda *_: None, read)).documents == 1
+    except (ExtractionError, IntegrityError, NotFoundError):
         return False
 
 
@@ -96,30 +97,23 @@ async def _original(parts: Parts, document: Document, version: Version) -> Async
         return
     try:
         async with parts.blobs.local(version.blob) as path:
-            if await asyncio.to_thread(_checksum, path) != version.checksum:
+            if await asyncio.to_thread(checksum_of, path) != version.checksum:
                 yield Finding("original", "its original is not the one that came in", document.name)
     except NotFoundError:
         yield Finding("original", "its original is gone; the text is not", document.name)
 
 
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
-
-
-async def _index(parts: Parts, documents: list[Document], *, fix: bool) -> AsyncIterator[Finding]:
+async def _index(parts: Parts, flow: Flow, *, fix: bool) -> AsyncIterator[Finding]:
     """Points that are missing, and points of versions that are neither live nor coming in."""
-    live = {one.id: one for one in documents if one.live}
-    drafts = {(one.id, one.draft.generation) for one in documents if one.draft}
-    counts: Counter[str] = Counter()
-    for space in parts.spaces.all:
-        for (identity, generation), count in (await space.index.census()).items():
-            document = live.get(identity)
-            version = document.live if document else None
-            if version and (version.generation, version.space) == (generation, space.name):
-                counts[identity] += count
-                continue
-            if (identity, generation) in drafts:
+    # The index first: what comes in later is then unknown to neither.
+    censuses = [(space, await space.index.census()) for space in parts.spaces.all]
+    documents = {one.id: one for one in await parts.catalog.find()}
+    counts: Counter[tuple[str, int]] = Counter()
+    for space, census in censuses:
+        for (identity, generation), count in census.items():
+            document = documents.get(identity)
+            if parts.desk.is_held(identity) or belongs(document, generation, space.name):
+                counts[identity, generation] += count
                 continue
             if fix:
                 await space.index.delete(identity, [generation])
@@ -127,28 +121,33 @@ async def _index(parts: Parts, documents: list[Document], *, fix: bool) -> Async
             yield Finding("index", f"{count} chunks are no longer part of it", name, fix)
         if fix:
             await space.index.flush()
-    short = [one for one in live.values() if one.live and counts[one.id] != one.live.chunk_count]
-    if fix:
-        await reindex(parts, short, 4, lambda *_: None)
-    for document in short:
-        assert document.live is not None
-        found = f"the index holds {counts[document.id]} of its {document.live.chunk_count} chunks"
-        yield Finding("index", found, document.name, fix)
+    for document in documents.values():
+        version = document.live
+        if version is None or parts.desk.is_held(document.id):
+            continue
+        there = counts[document.id, version.generation]
+        if there != version.chunk_count:
+            fixed = fix and await _rewrite(parts, flow, document, stored)
+            found = f"the index holds {there} of its {version.chunk_count} chunks"
+            yield Finding("index", found, document.name, fixed)
 
 
-async def _leftovers(
-    parts: Parts, documents: list[Document], *, fix: bool
-) -> AsyncIterator[Finding]:
+async def _leftovers(parts: Parts, *, fix: bool) -> AsyncIterator[Finding]:
     """What a crash left behind and the next start did not yet remove."""
-    remains = await parts.catalog.remains()
+    remains = [one for one in await parts.catalog.remains() if not parts.desk.is_held(one.document)]
     if fix:
         await purge(parts, remains)
     for one in remains:
         yield Finding("leftover", f"generation {one.generation} was not purged", one.document, fix)
-    known = {version.blob for one in documents for version in (one.live, one.draft) if version} | {
-        one.blob for one in remains
+    # Originals first: one that comes in later is noted before it is kept.
+    keys = await parts.blobs.keys()
+    known = {one.blob for one in await parts.catalog.remains()} | {
+        version.blob
+        for one in await parts.catalog.find()
+        for version in (one.live, one.draft)
+        if version
     }
-    for key in (await parts.blobs.keys()).keys() - known:
+    for key in keys.keys() - known:
         if fix:
             await parts.blobs.delete(key)
         yield Finding("leftover", f"the original {key} belongs to no document", "", fix)

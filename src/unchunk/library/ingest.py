@@ -8,26 +8,26 @@ from functools import partial
 from typing import Literal, NamedTuple
 from uuid import uuid4
 
-from unchunk.domain import Document, DocumentId, OwnerId
+from unchunk.domain import Document, DocumentId, OwnerId, Version, Whole
 from unchunk.errors import (
     ExtractionCode,
     ExtractionError,
     InvalidInputError,
     NotFoundError,
+    ProviderRefusedError,
+    ProviderUnavailableError,
     TransientError,
 )
-from unchunk.library.committing import Committer, Room, each
+from unchunk.library.committing import Flow, each
 from unchunk.library.intake import Source, Staged, check_name, stage
 from unchunk.library.keys import blob_key
 from unchunk.library.parts import Parts
+from unchunk.library.purging import purge_document
 from unchunk.library.writing import write
 from unchunk.telemetry import log
 
 Result = Literal["added", "replaced", "linked", "unchanged", "failed", "waiting"]
 Stage = Literal["read", "extracted", "embedding", "done"]
-
-# Bytes of files that are worked on at a time, so that memory stays bounded.
-_ROOM = 64_000_000
 
 
 class Event(NamedTuple):
@@ -61,38 +61,36 @@ Report = Callable[[Event], None]
 
 
 class Ingest:
-    """Takes files in, `width` at a time, and tells `report` about each."""
+    """Takes files in, several at a time, and tells `report` about each."""
 
-    def __init__(self, parts: Parts, width: int, report: Report) -> None:
+    def __init__(self, parts: Parts, flow: Flow, report: Report) -> None:
         self._parts = parts
-        self._width = width
+        self._flow = flow
         self._report = report
-        self._committer = Committer(parts)
-        self._room = Room(_ROOM)
+        self._down = ""
 
     async def add(self, sources: Iterable[Source], owner: OwnerId, folder: str) -> list[Outcome]:
         """Add files. Results come in the order of the sources; one file's failure is its own.
 
         What concerns all of them, such as a full disk or a wrong key, is raised; what came in
-        before stays, and the same call goes on from there.
+        before stays, and the same call goes on from there. Once a provider is down, the rest
+        is only kept, to wait for `resume`.
         """
         self._parts.spaces.check()
-        return await each(sources, self._width, partial(self._take, owner, folder))
+        return await each(sources, self._flow.width, partial(self._take, owner, folder))
 
     async def resume(self, documents: Iterable[Document]) -> list[Outcome]:
         """Go on with documents that are pending or failed, from the bytes that are kept."""
         self._parts.spaces.check()
-        return await each(documents, self._width, self._bring)
+        return await each(documents, self._flow.width, self._bring)
 
     async def _take(self, owner: OwnerId, folder: str, source: Source) -> Outcome:
         parts = self._parts
         try:
             name = check_name(source.name)
         except InvalidInputError as error:
-            return self._done(
-                Outcome(source.name, "failed", "", error_code="name", error=str(error))
-            )
-        async with self._room.hold(_size_of(source)):
+            return self._done(Outcome(source.name, "failed", error_code="name", error=str(error)))
+        async with self._flow.room.hold(_size_of(source)):
             try:
                 with parts.telemetry.stage("read"):
                     staged = await stage(source, parts.incoming, parts.max_bytes)
@@ -102,19 +100,12 @@ class Ingest:
                 )
                 return await self._fail(document, error.code, str(error))
             try:
-                document = await self._begin(owner, folder, name, staged)
+                return await self._taken(owner, folder, name, staged)
             finally:
                 staged.path.unlink(missing_ok=True)
-            self._report(Event("read", name))
-            if document.live is not None and document.live.checksum == staged.checksum:
-                parts.telemetry.count("files_unchanged")
-                return self._done(
-                    Outcome(name, "unchanged", document.id, document.live.chunk_count)
-                )
-            return await self._work(document)
 
-    async def _begin(self, owner: OwnerId, folder: str, name: str, staged: Staged) -> Document:
-        """Note the file as a draft and keep its bytes."""
+    async def _taken(self, owner: OwnerId, folder: str, name: str, staged: Staged) -> Outcome:
+        """Note the file as a draft, keep its bytes, and bring it in."""
         parts = self._parts
         # Noted first and kept second: a crash between the two leaves a draft to go on with,
         # the other way round it would leave bytes that nobody knows.
@@ -126,55 +117,92 @@ class Ingest:
             size=staged.size,
             blob=blob_key(owner, datetime.now(UTC).date(), uuid4()),
         )
-        draft = document.draft
-        if draft is not None and draft.checksum == staged.checksum:
-            await parts.blobs.put(draft.blob, staged.path)
-        return document
+        self._report(Event("read", name))
+        if document.live is not None and document.live.checksum == staged.checksum:
+            await purge_document(parts, document.id)
+            parts.telemetry.count("files_unchanged")
+            return self._done(Outcome(name, "unchanged", document.id, document.live.chunk_count))
+        return await self._alone(document, staged)
 
     async def _bring(self, document: Document) -> Outcome:
         draft = document.draft
-        assert draft is not None, "only drafts are resumed"
-        if not draft.blob:
+        if draft is None or not draft.blob:
             # It could not be read at all, so there is nothing to go on with.
-            error = f"{document.error}; add it again"
-            return self._done(
-                Outcome(document.name, "failed", document.id, 0, "", document.error_code, error)
-            )
-        async with self._room.hold(draft.size):
+            error = f"{document.error or 'its bytes were not kept'}; add it again"
+            code = document.error_code or "unreadable"
+            return self._done(Outcome(document.name, "failed", document.id, 0, "", code, error))
+        async with self._flow.room.hold(draft.size):
             self._report(Event("read", document.name))
-            return await self._work(document)
+            return await self._alone(document, None)
 
-    async def _work(self, document: Document) -> Outcome:
-        """A draft whose bytes are kept becomes live, or fails and says why."""
+    async def _alone(self, document: Document, staged: Staged | None) -> Outcome:
+        """Work on a draft while nobody else works on that document, or on the same bytes."""
         parts, draft = self._parts, document.draft
         assert draft is not None, "only drafts are worked on"
+        async with (
+            parts.desk.hold(document.id),
+            parts.desk.hold(f"{document.owner} {draft.checksum}"),
+        ):
+            try:
+                document = await parts.catalog.get(document.owner, document.id)
+            except NotFoundError:
+                return self._overtaken(document)
+            if document.draft is None or document.draft.generation != draft.generation:
+                return self._overtaken(document)
+            if staged is not None:
+                await parts.blobs.put(draft.blob, staged.path)
+            if self._down:
+                return self._waits(document, self._down)
+            return await self._work(document, draft)
+
+    async def _work(self, document: Document, draft: Version) -> Outcome:
+        """A draft whose bytes are kept becomes live, or fails and says why."""
         try:
-            with parts.telemetry.stage("extract"):
-                async with parts.blobs.local(draft.blob) as path:
-                    extracted = await parts.extractor.extract(path, document.name)
-            self._report(Event("extracted", document.name))
-            # An earlier attempt may have left points, and more of them than there are now.
-            await parts.spaces.active.index.delete(document.id, [draft.generation])
-            step = partial(self._step, document.name)
-            whole = await write(parts, document, draft, extracted, step)
-            live = await self._committer.commit(whole)
+            whole = await self._write(document, draft)
         except ExtractionError as error:
             return await self._fail(document, error.code, str(error))
-        except NotFoundError:
-            return await self._fail(document, "unreadable", "its bytes are gone: add it again")
+        except ProviderRefusedError as error:
+            if not error.about_text:
+                raise
+            return await self._fail(document, "refused", str(error))
+        except NotFoundError as error:
+            return await self._fail(document, "unreadable", f"{error}; add it again")
         except TransientError as error:
-            log("%s waits: %s", document.name, error)
-            parts.telemetry.count("files_waiting")
-            return self._done(Outcome(document.name, "waiting", document.id, error=str(error)))
-        if not live:
-            return self._done(
-                Outcome(document.name, "failed", document.id, error="it was deleted meanwhile")
-            )
+            if isinstance(error, ProviderUnavailableError):
+                self._down = str(error)
+            return self._waits(document, str(error))
+        if whole is None:
+            return self._overtaken(document)
         same_as = await self._same_as(document)
         result: Result = "replaced" if document.live else "linked" if same_as else "added"
-        parts.telemetry.count(f"files_{result}")
+        self._parts.telemetry.count(f"files_{result}")
         log("%s %s: %d chunks", result, document.name, len(whole.chunks))
         return self._done(Outcome(document.name, result, document.id, len(whole.chunks), same_as))
+
+    async def _write(self, document: Document, draft: Version) -> Whole | None:
+        """What is now live; None if it was overtaken on the last steps."""
+        parts = self._parts
+        with parts.telemetry.stage("extract"):
+            async with parts.blobs.local(draft.blob) as path:
+                extracted = await parts.extractor.extract(path, document.name)
+        self._report(Event("extracted", document.name))
+        async with parts.spaces.using() as space:
+            # An earlier attempt may have left points, and more of them than there are now.
+            await space.index.delete(document.id, [draft.generation])
+            step = partial(self._step, document.name)
+            whole = await write(parts, document, draft, extracted, step)
+            return whole if await self._flow.committer.commit(whole) else None
+
+    def _waits(self, document: Document, why: str) -> Outcome:
+        log("%s waits: %s", document.name, why)
+        self._parts.telemetry.count("files_waiting")
+        return self._done(Outcome(document.name, "waiting", document.id, error=why))
+
+    def _overtaken(self, document: Document) -> Outcome:
+        error = "it was deleted or replaced while it came in"
+        return self._done(
+            Outcome(document.name, "failed", document.id, error_code="overtaken", error=error)
+        )
 
     async def _same_as(self, document: Document) -> str:
         """What else the owner calls the same bytes."""
@@ -192,6 +220,9 @@ class Ingest:
                 await self._parts.catalog.fail(
                     document.id, document.draft.generation, code, message
                 )
+        # What this draft took the place of goes; where that cannot be now, at the next start.
+        with suppress(TransientError):
+            await purge_document(self._parts, document.id)
         self._parts.telemetry.count("files_failed")
         log("%s failed: %s", document.name, message)
         return self._done(

@@ -11,6 +11,7 @@ from glob import glob, has_magic
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
+from unicodedata import category
 from uuid import uuid4
 
 from unchunk.errors import ExtractionError, InvalidInputError, OutputError
@@ -36,31 +37,55 @@ class Staged:
     size: int
 
 
-def sources(paths: Iterable[str | Path]) -> Iterator[Source]:
+def sources(paths: Iterable[str | Path], home: Path | None = None) -> list[Source]:
     """The files that paths, folders and patterns stand for, each once.
 
     Files of a folder are called by their path inside it. Hidden files and folders are left
-    out; a link that leads out of the folder is a problem, not a file.
+    out, and so is `home`, the library itself; a link that leads out of the folder, and a folder
+    that cannot be read, are problems to tell. Two files of one name are an error: one would
+    take the other's place.
     """
+    found: dict[str, Source] = {}
     seen: set[Path] = set()
+    inside = home.resolve() if home is not None else None
     for source in _all_sources(paths):
-        real = source.path.resolve()
-        if real not in seen:
+        real = _real(source.path)
+        if real in seen or (inside is not None and real.is_relative_to(inside)):
+            continue
+        if not source.problem:
             seen.add(real)
-            yield source
+        other = found.setdefault(source.name, source)
+        if other.problem and not source.problem:
+            found[source.name] = source
+        elif other is not source and not source.problem:
+            raise InvalidInputError(
+                f"{other.path} and {source.path} would both be called {source.name!r}:"
+                " add them in two calls, with another --folder each"
+            )
+    return list(found.values())
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path.absolute()  # a ring of links: it cannot be read, and will say so
 
 
 def _all_sources(paths: Iterable[str | Path]) -> Iterator[Source]:
     for given in paths:
         path = Path(given)
-        if path.is_dir():
-            yield from _folder(path)
-        elif path.exists() or path.is_symlink():
-            yield Source(path, path.name)
-        elif has_magic(str(given)):
-            yield from _pattern(str(given))
-        else:
-            raise InvalidInputError(f"{given}: there is no such file or folder")
+        try:
+            if path.is_dir():
+                yield from _folder(path)
+            elif path.exists() or path.is_symlink():
+                yield Source(path, path.name)
+            elif has_magic(str(given)):
+                yield from _pattern(str(given))
+            else:
+                raise InvalidInputError(f"{given}: there is no such file or folder")
+        except OSError as error:
+            raise InvalidInputError(f"{str(given)[:200]}: {error.strerror or error}") from None
 
 
 def _pattern(pattern: str) -> Iterator[Source]:
@@ -68,27 +93,36 @@ def _pattern(pattern: str) -> Iterator[Source]:
     found = sorted(Path(name) for name in glob(pattern, recursive=True))  # noqa: PTH207
     if not found:
         raise InvalidInputError(f"{pattern}: no file has such a name")
-    files = [path for path in found if not path.is_dir()]
-    base = Path(os.path.commonpath([path.parent for path in files])) if files else Path()
-    for path in files:
-        yield Source(path, path.relative_to(base).as_posix())
-    if not files:
+    # Names do not depend on what else matches: they begin where the pattern does.
+    base = Path(pattern)
+    while has_magic(str(base)):
+        base = base.parent
+    for path in found:
+        if not path.is_dir():
+            yield Source(path, path.relative_to(base).as_posix())
+    if all(path.is_dir() for path in found):
         for folder in found:
-            yield from _folder(folder)
+            yield from _folder(folder, folder.parent)
 
 
-def _folder(folder: Path) -> Iterator[Source]:
+def _folder(folder: Path, base: Path | None = None) -> Iterator[Source]:
+    base = base or folder
     root = folder.resolve()
-    for parent, folders, files in os.walk(folder):
+    closed: list[OSError] = []
+    for parent, folders, files in os.walk(folder, onerror=closed.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if name.startswith("."):
                 continue
             path = Path(parent) / name
             problem = ""
-            if path.is_symlink() and not path.resolve().is_relative_to(root):
+            if path.is_symlink() and not _real(path).is_relative_to(root):
                 problem = f"it is a link that leads out of {folder}"
-            yield Source(path, path.relative_to(folder).as_posix(), problem)
+            yield Source(path, path.relative_to(base).as_posix(), problem)
+    for error in closed:
+        path = Path(error.filename)
+        problem = f"it is a folder that cannot be read: {error.strerror}"
+        yield Source(path, path.relative_to(base).as_posix(), problem)
 
 
 def check_name(name: str) -> str:
@@ -100,7 +134,7 @@ def check_name(name: str) -> str:
         else f"is longer than {_LONGEST_NAME} characters"
         if len(name) > _LONGEST_NAME
         else "holds characters that no name has"
-        if not name.isprintable()
+        if any(category(character) in ("Cc", "Cs") for character in name)
         else "leads out of its folder"
         if name.startswith("/") or ".." in parts
         else ""
@@ -117,11 +151,15 @@ async def stage(source: Source, incoming: Path, max_bytes: int) -> Staged:
     """
     if source.problem:
         raise ExtractionError("unreadable", source.problem)
-    return await asyncio.to_thread(_stage, source, incoming, max_bytes)
-
-
-def _stage(source: Source, incoming: Path, max_bytes: int) -> Staged:
     target = incoming / uuid4().hex
+    try:
+        return await asyncio.to_thread(_stage, source, target, max_bytes)
+    except asyncio.CancelledError:
+        target.unlink(missing_ok=True)
+        raise
+
+
+def _stage(source: Source, target: Path, max_bytes: int) -> Staged:
     try:
         # Not blocking: a pipe without a writer would never open.
         opened = os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

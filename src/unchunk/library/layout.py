@@ -50,7 +50,7 @@ def _fitting(text: str, spans: Sequence[Span], count: Count, limit: int) -> Iter
     long = [span for span in spans if span.end - span.start > limit // 8]
     counts = dict(zip(long, count([span.of(text) for span in long]), strict=True)) if long else {}
     for span in spans:
-        if counts.get(span, 0) <= limit:
+        if counts.get(span, 0) <= limit or span.end - span.start <= 1:
             yield span
         else:
             yield from _fitting(text, _halves(text, span), count, limit)

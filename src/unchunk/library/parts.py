@@ -1,8 +1,9 @@
 """What a library is made of, handed to everything that works on it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from unchunk.library.desk import Desk
 from unchunk.library.spaces import Spaces
 from unchunk.ports import Blobs, Catalog, Extractor, Lexicon, VectorCache
 from unchunk.telemetry import Telemetry
@@ -21,3 +22,4 @@ class Parts:
     telemetry: Telemetry
     incoming: Path
     max_bytes: int
+    desk: Desk = field(default_factory=Desk)

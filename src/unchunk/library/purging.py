@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unchunk.domain import DocumentId, OwnerId, Remains
-from unchunk.errors import NotFoundError, TransientError
+from unchunk.domain import Document, DocumentId, OwnerId, Remains
+from unchunk.errors import NotFoundError, OutputError, TransientError
 from unchunk.library.parts import Parts
 from unchunk.telemetry import log
 
@@ -37,31 +37,60 @@ async def delete(parts: Parts, owner: OwnerId, document: DocumentId) -> Receipt:
     parts.telemetry.count("deleted_documents")
     log("deleted %s: %d versions to purge", document, len(remains))
     problem = ""
-    try:
-        await purge(parts, remains)
-    except TransientError as error:
-        log("purge of %s was not finished: %s", document, error)
-        problem = str(error)
-    return await _receipt(parts, document, name, remains, problem)
+    # Whoever is writing it now stops at the next batch; what they wrote then goes, too.
+    parts.desk.dismiss(document)
+    async with parts.desk.hold(document):
+        try:
+            await purge(parts, remains)
+        except (TransientError, OutputError) as error:
+            log("purge of %s was not finished: %s", document, error)
+            problem = str(error)
+        return await _receipt(parts, document, name, remains, problem)
 
 
 async def purge(parts: Parts, remains: Sequence[Remains]) -> None:
     """Remove versions for good. Can be called again after it failed: each step can be."""
     if not remains:
         return
-    touched = set()
-    for one in remains:
-        for space in parts.spaces.all:
+    for space in parts.spaces.all:
+        for one in remains:
             await space.index.delete(one.document, None if one.gone else [one.generation])
-            touched.add(space.name)
+        await space.index.flush()
+    for one in remains:
         if one.blob:
             await parts.blobs.delete(one.blob)
         if one.gone:
             await parts.cache.drop(one.document)
-    for space in parts.spaces.all:
-        if space.name in touched:
-            await space.index.flush()
     await parts.catalog.forget(remains)
+
+
+async def purge_document(parts: Parts, document: DocumentId) -> None:
+    """Remove what is left of a document's older versions."""
+    await purge(parts, [one for one in await parts.catalog.remains() if one.document == document])
+
+
+async def sweep(parts: Parts) -> int:
+    """Take chunks out of the index that are of no live version and of none that comes in."""
+    swept = 0
+    for space in parts.spaces.all:
+        census = await space.index.census()
+        documents = {one.id: one for one in await parts.catalog.find()}
+        for (identity, generation), count in census.items():
+            if not belongs(documents.get(identity), generation, space.name):
+                await space.index.delete(identity, [generation])
+                swept += count
+        await space.index.flush()
+    return swept
+
+
+def belongs(document: Document | None, generation: int, space: str) -> bool:
+    """Whether chunks of a generation are rightly in a space."""
+    if document is None:
+        return False
+    live, draft = document.live, document.draft
+    return (live is not None and (live.generation, live.space) == (generation, space)) or (
+        draft is not None and draft.generation == generation
+    )
 
 
 async def _receipt(

@@ -4,16 +4,20 @@ Each is written as a new generation beside the old one, which stays live until t
 whole. So searches go on, and what was interrupted goes on where it stopped.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import file_digest
+from pathlib import Path
 
 from unchunk.domain import Document, Extracted, Version
-from unchunk.library.committing import Committer, Room, each
+from unchunk.errors import IntegrityError, NotFoundError
+from unchunk.library.committing import Flow, each
 from unchunk.library.parts import Parts
 from unchunk.library.writing import write
 
-_ROOM = 64_000_000
+UNFINISHED = "unfinished generations"
 
 Report = Callable[[str, int, int], None]
 Read = Callable[[Parts, Document, Version], Awaitable[Extracted]]
@@ -27,20 +31,30 @@ class Reindexed:
     dropped: tuple[str, ...] = ()
 
 
-async def migrate(parts: Parts, width: int, report: Report) -> Reindexed:
+async def migrate(parts: Parts, flow: Flow, report: Report) -> Reindexed:
     """Bring the whole library to what the settings want; if it is there, write it all anew."""
     await parts.spaces.adopt()
     live = [document for document in await parts.catalog.find() if document.live]
-    stale = [document for document in live if not is_current(parts, document)]
-    done = await reindex(parts, stale or live, width, report)
-    in_use = {one.live.space for one in await parts.catalog.find() if one.live}
-    return replace(done, dropped=tuple(await parts.spaces.retire(in_use)))
+    chosen = [document for document in live if not is_current(parts, document)] or live
+    total, dropped = 0, list[str]()
+    while chosen:
+        done = (await reindex(parts, chosen, flow, report)).documents
+        total += done
+        dropped += await parts.spaces.retire(partial(_in_use, parts))
+        # Files that were on their way into the old space meanwhile.
+        live = [document for document in await parts.catalog.find() if document.live]
+        chosen = [document for document in live if not is_current(parts, document)] if done else []
+    return Reindexed(total, tuple(dropped))
+
+
+async def _in_use(parts: Parts) -> set[str]:
+    return {one.live.space for one in await parts.catalog.find() if one.live}
 
 
 async def reindex(
     parts: Parts,
     documents: Sequence[Document],
-    width: int,
+    flow: Flow,
     report: Report,
     read: Read | None = None,
 ) -> Reindexed:
@@ -49,25 +63,34 @@ async def reindex(
     `read` is where their texts come from: the catalog, if not told otherwise.
     """
     read = read or stored
-    committer, room = Committer(parts), Room(_ROOM)
+    # Unlike a draft, a generation that is never finished is listed nowhere: after a crash the
+    # next start looks for such chunks.
+    flow.rewriting += 1
+    await parts.catalog.note(UNFINISHED, "yes")
 
     async def one(document: Document) -> bool:
-        version = document.live
-        if version is None:
-            return False
-        async with room.hold(version.text_length):
-            extracted = await read(parts, document, version)
-            generation = await parts.catalog.next_generation(document.id)
-            whole = await write(
-                parts,
-                document,
-                replace(version, generation=generation),
-                extracted,
-                partial(report, document.name),
-            )
-            return await committer.commit(whole)
+        async with parts.desk.hold(document.id):
+            try:
+                version = (await parts.catalog.get(document.owner, document.id)).live
+                if version is None:
+                    return False
+                async with flow.room.hold(version.text_length), parts.spaces.using():
+                    extracted = await read(parts, document, version)
+                    generation = await parts.catalog.next_generation(document.id)
+                    version = replace(version, generation=generation)
+                    step = partial(report, document.name)
+                    whole = await write(parts, document, version, extracted, step)
+                    return await flow.committer.commit(whole)
+            except NotFoundError:
+                return False  # deleted meanwhile
 
-    return Reindexed(sum(await each(documents, width, one)))
+    try:
+        done = sum(await each(documents, flow.width, one))
+    finally:
+        flow.rewriting -= 1
+    if not flow.rewriting:
+        await parts.catalog.note(UNFINISHED, "")
+    return Reindexed(done)
 
 
 def is_current(parts: Parts, document: Document) -> bool:
@@ -80,9 +103,16 @@ def is_current(parts: Parts, document: Document) -> bool:
 
 
 async def from_original(parts: Parts, document: Document, version: Version) -> Extracted:
-    """A version read from its file once more."""
+    """A version read from its file once more, if that is still what it was."""
     async with parts.blobs.local(version.blob) as path:
+        if await asyncio.to_thread(checksum_of, path) != version.checksum:
+            raise IntegrityError(f"the original of {document.name} is not the one that came in")
         return await parts.extractor.extract(path, document.name)
+
+
+def checksum_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 async def stored(parts: Parts, _: Document, version: Version) -> Extracted:

@@ -1,16 +1,21 @@
 """Which embedder and which chunking a library was built with, and its indexes.
 
-All vectors that one embedder made are one space, with an index of its own. A library has one;
-while it is migrated, two: each document is live in exactly one of them, a search looks into
-both, and the old one is dropped when nothing lives there any more.
+All that can be compared is one space, with an index of its own: vectors of one embedder, terms
+of one language, in one kind of index. A library has one; while it is migrated, two: each
+document is live in exactly one of them, a search looks into both, and the old one is dropped
+when nothing lives there any more.
 """
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 
 from unchunk.domain import Chunking, ChunkingStrategy, EmbedderIdentity, Space
-from unchunk.errors import IntegrityError, MigrationNeededError, PermanentError
+from unchunk.errors import IntegrityError, MigrationNeededError, TransientError, UnchunkError
+from unchunk.library.lazy import LazyIndex
 from unchunk.ports import Catalog, Embedder, Indexes, OpenSpace
 from unchunk.telemetry import log
 
@@ -24,10 +29,17 @@ MakeEmbedder = Callable[[str, EmbedderIdentity | None], Awaitable[Embedder]]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the settings ask for; `embedder` is how they name it."""
+    """What the settings ask for; `embedder` and `index` as they name them."""
 
     embedder: str
     chunking: Chunking
+    index: str
+    language: str
+
+    @property
+    def kind(self) -> str:
+        """The kind of index: where a server of that kind is, may change."""
+        return self.index.partition(":")[0]
 
 
 class Spaces:
@@ -41,18 +53,27 @@ class Spaces:
         self._make = make
         self._wanted = wanted
         self._open: dict[str, OpenSpace] = {}
+        self._recipes: dict[str, dict[str, str]] = {}
+        self._problems: dict[str, UnchunkError] = {}
+        self._users: dict[str, int] = {}
+        self._changed = asyncio.Condition()
         self._active = ""
         self.chunking = wanted.chunking
 
     async def open(self) -> None:
-        """Open what the catalog names; a fresh library becomes what the settings want."""
+        """Open what the catalog names; a fresh library becomes what the settings want.
+
+        No index is touched, and an embedder that is not to be had is told when it is needed.
+        """
         notes = await self._catalog.notes()
         for key, value in notes.items():
             if key.startswith(_SPACE) and value:
-                spec, identity = _read_space(value)
-                await self._open_space(spec, identity)
+                await self._open_known(key.removeprefix(_SPACE), json.loads(value))
         if _ACTIVE not in notes:
-            await self.adopt()
+            try:
+                await self.adopt()
+            except TransientError as error:
+                self._problems[""] = error
             return
         self._active = notes[_ACTIVE]
         self.chunking = _read_chunking(notes[_CHUNKING])
@@ -63,6 +84,8 @@ class Spaces:
 
     @property
     def active(self) -> OpenSpace:
+        if self._active not in self._open:
+            raise self._problems[""]
         return self._open[self._active]
 
     @property
@@ -75,45 +98,86 @@ class Spaces:
 
     @property
     def embedder(self) -> Embedder:
-        """The active space's; raises if it is not to be had, which only a migration mends."""
+        """The active space's; raises why, if it is not to be had."""
         if self.active.embedder is None:
             self.check()
-            raise MigrationNeededError(f"embedder {self.active.spec!r} is not to be had")
+            raise self._problems[self._active]
         return self.active.embedder
+
+    def changes(self) -> list[str]:
+        """What the settings want otherwise than the library is, in words."""
+        recipe = self._recipes[self.active.name]
+        wanted = self._wanted
+        changes = [
+            f"{what} {recipe[what]!r}, not {asked!r}"
+            for what, asked in (
+                ("embedder", wanted.embedder),
+                ("index", wanted.kind),
+                ("language", wanted.language),
+            )
+            if recipe[what] != asked
+        ]
+        if wanted.chunking != self.chunking:
+            changes.append(f"chunks of {self.chunking}, not {wanted.chunking}")
+        return changes
 
     def check(self) -> None:
         """Raise if the settings want something else than what the library is."""
-        changes = []
-        if self._wanted.embedder != self.active.spec:
-            changes.append(f"embedder {self.active.spec!r}, not {self._wanted.embedder!r}")
-        if self._wanted.chunking != self.chunking:
-            changes.append(f"chunks of {self.chunking}, not {self._wanted.chunking}")
-        if changes:
+        if changes := self.changes():
             raise MigrationNeededError(
                 f"this library has {' and '.join(changes)}: set it back,"
                 " or run `unchunk reindex --all` to migrate (searches go on meanwhile)"
             )
+        if isinstance(problem := self._problems.get(self._active), MigrationNeededError):
+            raise problem
+
+    @asynccontextmanager
+    async def using(self) -> AsyncIterator[OpenSpace]:
+        """The active space, which is not dropped while it is used."""
+        space = self.active
+        self._users[space.name] = self._users.get(space.name, 0) + 1
+        try:
+            yield space
+        finally:
+            async with self._changed:
+                self._users[space.name] -= 1
+                self._changed.notify_all()
 
     async def adopt(self) -> None:
         """Make what the settings want the active space; what is in others stays until moved."""
-        same = self._active and self._wanted.embedder == self.active.spec
-        space = self.active if same else await self._open_space(self._wanted.embedder, None)
-        identity = json.dumps(asdict(space.identity))
-        await self._catalog.note(
-            _SPACE + space.name, json.dumps({"spec": space.spec, "identity": identity})
-        )
-        await self._catalog.note(_CHUNKING, _write_chunking(self._wanted.chunking))
-        await self._catalog.note(_ACTIVE, space.name)
-        self._active, self.chunking = space.name, self._wanted.chunking
+        wanted = self._wanted
+        embedder = await self._make(wanted.embedder, None)
+        identity = embedder.identity
+        recipe = {
+            "embedder": wanted.embedder,
+            "index": wanted.kind,
+            "language": wanted.language,
+            "identity": json.dumps(asdict(identity)),
+        }
+        name = _name(identity, wanted)
+        if name in self._open and self._open[name].embedder is not None:
+            await embedder.close()
+        else:
+            self._add(name, recipe, identity, embedder)
+        self._recipes[name] = recipe
+        await self._catalog.note(_SPACE + name, json.dumps(recipe))
+        await self._catalog.note(_CHUNKING, json.dumps(asdict(wanted.chunking)))
+        await self._catalog.note(_ACTIVE, name)
+        self._active, self.chunking = name, wanted.chunking
 
-    async def retire(self, in_use: set[str]) -> list[str]:
-        """Drop the spaces that are neither active nor in use; their names are returned."""
-        gone = [name for name in self._open if name not in in_use | {self._active}]
-        for name in gone:
-            space = self._open.pop(name)
-            await _close(space)
-            await self._indexes.drop(name)
-            await self._catalog.note(_SPACE + name, "")
+    async def retire(self, in_use: Callable[[], Awaitable[set[str]]]) -> list[str]:
+        """Drop the spaces that nobody uses and nothing lives in; their names are returned."""
+        gone = []
+        for name in [name for name in self._open if name != self._active]:
+            async with self._changed:
+                while self._users.get(name):
+                    await self._changed.wait()
+            if name not in await in_use():
+                gone.append(name)
+                space = self._open.pop(name)
+                await _close(space)
+                await self._indexes.drop(name)
+                await self._catalog.note(_SPACE + name, "")
         return gone
 
     async def strays(self) -> list[str]:
@@ -128,46 +192,48 @@ class Spaces:
             await _close(space)
         self._open.clear()
 
-    async def _open_space(self, spec: str, identity: EmbedderIdentity | None) -> OpenSpace:
-        embedder = await self._embedder(spec, identity)
-        if embedder is not None and identity is None:
-            identity = embedder.identity
-        assert identity is not None
-        if embedder is not None and identity.fingerprint != embedder.identity.fingerprint:
-            made = embedder.identity
-            raise MigrationNeededError(
-                f"embedder {spec!r} gives other vectors than those that this library holds"
-                f" ({made.name}, {made.dimensions} dimensions, instead of {identity.name},"
-                f" {identity.dimensions}): put the former model back"
-            )
-        index = await self._indexes.open(Space(identity.fingerprint, identity.dimensions))
-        space = OpenSpace(identity.fingerprint, spec, identity, index, embedder)
-        self._open[space.name] = space
-        return space
-
-    async def _embedder(self, spec: str, identity: EmbedderIdentity | None) -> Embedder | None:
+    async def _open_known(self, name: str, recipe: dict[str, str]) -> None:
+        """Open a space of the catalog; without its embedder, if that is not to be had."""
+        identity = EmbedderIdentity(**json.loads(recipe["identity"]))
+        embedder: Embedder | None = None
         try:
-            return await self._make(spec, identity)
-        except PermanentError as error:
-            if identity is None or spec == self._wanted.embedder:
-                raise
-            log("embedder %r of an old index is not to be had: %s", spec, error)
-            return None
+            embedder = await self._make(recipe["embedder"], identity)
+            if embedder.identity.fingerprint != identity.fingerprint:
+                made = embedder.identity
+                await embedder.close()
+                embedder = None
+                raise MigrationNeededError(
+                    f"embedder {recipe['embedder']!r} now gives other vectors ({made.name},"
+                    f" {made.dimensions} dimensions) than this library holds ({identity.name},"
+                    f" {identity.dimensions}): put the former one back, or run"
+                    " `unchunk reindex --all` to migrate"
+                )
+        except UnchunkError as error:
+            log("the embedder of index %s is not to be had: %s", name, error)
+            self._problems[name] = error
+        self._add(name, recipe, identity, embedder)
+
+    def _add(
+        self,
+        name: str,
+        recipe: dict[str, str],
+        identity: EmbedderIdentity,
+        embedder: Embedder | None,
+    ) -> None:
+        index = LazyIndex(self._indexes, Space(name, identity.dimensions))
+        self._recipes[name] = recipe
+        self._open[name] = OpenSpace(name, recipe["embedder"], identity, index, embedder)
+
+
+def _name(identity: EmbedderIdentity, wanted: Wanted) -> str:
+    parts = (identity.fingerprint, wanted.kind, wanted.language)
+    return sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 async def _close(space: OpenSpace) -> None:
     await space.index.close()
     if space.embedder is not None:
         await space.embedder.close()
-
-
-def _read_space(value: str) -> tuple[str, EmbedderIdentity]:
-    record = json.loads(value)
-    return record["spec"], EmbedderIdentity(**json.loads(record["identity"]))
-
-
-def _write_chunking(chunking: Chunking) -> str:
-    return json.dumps(asdict(chunking))
 
 
 def _read_chunking(value: str) -> Chunking:

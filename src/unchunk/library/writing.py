@@ -10,10 +10,12 @@ from dataclasses import replace
 from hashlib import sha256
 
 from unchunk.domain import Document, DocumentId, Extracted, Version, Whole
+from unchunk.errors import TransientError
 from unchunk.library.embedding import Vectoriser, batches, points
 from unchunk.library.layout import lay_out
 from unchunk.library.parts import Parts
 from unchunk.library.purging import purge
+from unchunk.telemetry import log
 
 Step = Callable[[int, int], None]
 
@@ -45,6 +47,7 @@ async def write(
     vectoriser = Vectoriser(embedder, parts.cache, parts.telemetry)
     step(0, len(chunks))
     for batch in batches(extracted.text, chunks):
+        parts.desk.check(document.id)
         vectors = await vectoriser.vectors(document.owner, document.id, batch.texts)
         with parts.telemetry.stage("terms"):
             made = points(document, version.generation, batch, vectors, parts.lexicon)
@@ -64,11 +67,21 @@ async def commit(parts: Parts, wholes: Sequence[Whole]) -> set[DocumentId]:
     with parts.telemetry.stage("commit"):
         live = set(await parts.catalog.go_live(wholes))
     with parts.telemetry.stage("purge"):
-        documents = {whole.version.document for whole in wholes}
-        await purge(
-            parts, [one for one in await parts.catalog.remains() if one.document in documents]
-        )
-        for version in (whole.version for whole in wholes if whole.version.document not in live):
-            # Deleted or overtaken while it was written: its points came after the purge.
-            await spaces[version.space].index.delete(version.document, [version.generation])
+        try:
+            await _clean_up(parts, wholes, live)
+        except TransientError as error:
+            # What is live is live. The rest is listed, and goes at the next start.
+            log("what was replaced could not be purged yet: %s", error)
     return live
+
+
+async def _clean_up(parts: Parts, wholes: Sequence[Whole], live: set[DocumentId]) -> None:
+    documents = {whole.version.document for whole in wholes}
+    await purge(parts, [one for one in await parts.catalog.remains() if one.document in documents])
+    late = [whole.version for whole in wholes if whole.version.document not in live]
+    for version in late:
+        # Deleted or overtaken while it was written: its points came after the purge.
+        space = parts.spaces.get(version.space)
+        if space is not None:
+            await space.index.delete(version.document, [version.generation])
+            await space.index.flush()

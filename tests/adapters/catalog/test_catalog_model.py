@@ -83,6 +83,10 @@ class Catalogs(RuleBasedStateMachine):
             assert all((it.owner, it.name) != (owner, name) for it in self.documents.values())
             model = self.documents[found.id] = Model(owner, name)
         if model.live is not None and model.live.checksum == content:
+            if model.draft is not None:
+                unwanted, model.draft, model.error = model.draft, None, ""
+                self.retire(found.id, owner, unwanted)
+            assert found.draft is None
             return whole_of(model.live, content)
         if model.draft is None or model.draft.checksum != content or model.error:
             old, model.last = model.draft, model.last + 1

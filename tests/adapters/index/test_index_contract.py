@@ -1,5 +1,7 @@
 """The contract of the index, on each engine."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -72,3 +74,16 @@ class TestChromaServer(IndexContract):
         return BesideIndexes(
             ChromaIndexes(self.url, prefix=self.prefix), EdgeIndexes(self.folder / "words")
         )
+
+
+@pytest.mark.parametrize(
+    ("library", "module", "extra"),
+    [("qdrant_client", "qdrant", "unchunk[qdrant]"), ("chromadb", "chroma", "unchunk[chroma]")],
+)
+def test_an_engine_that_is_not_installed_is_named(library: str, module: str, extra: str) -> None:
+    lines = f"import sys; sys.modules[{library!r}] = None; import unchunk.adapters.index.{module}"
+    done = subprocess.run(
+        [sys.executable, "-c", lines], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "MissingPartError" in done.stderr
+    assert extra in done.stderr

@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -122,7 +123,26 @@ def test_an_index_can_be_opened_twice_and_by_several_at_once(tmp_path: Path) -> 
         await one.close()
         three = await indexes.open(SPACE)
         assert three is not one
-        await three.close()
+        await asyncio.gather(one.close(), two.close())
+        assert await indexes.open(SPACE) is three
+        await asyncio.gather(three.close(), three.close())
+        await (await EdgeIndexes(tmp_path).open(SPACE)).close()
+
+    asyncio.run(scene())
+
+
+def test_an_engine_that_cannot_be_started_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        index = await EdgeIndexes(tmp_path).open(SPACE)
+        with monkeypatch.context() as broken:
+            broken.setattr(sys, "executable", str(tmp_path / "no such program"))
+            with pytest.raises(IndexUnavailableError, match="cannot be started"):
+                await index.census()
+        assert await index.census() == {}
+        assert await restarted(index) == {}
+        await index.close()
 
     asyncio.run(scene())
 

@@ -40,7 +40,7 @@ def begin(
     document = get(connection, owner, row.id)
     live, draft = document.live, document.draft
     if live is not None and live.checksum == checksum:
-        return document
+        return _without_draft(connection, document, moment)
     if draft is not None:
         if draft.checksum == checksum and not document.error_code:
             return document
@@ -59,6 +59,19 @@ def begin(
         )
     )
     return replace(document, draft=coming, error_code="", error="", updated_at=time_of(moment))
+
+
+def _without_draft(connection: Connection, document: Document, moment: int) -> Document:
+    """What is live is what is wanted: another version that was on its way is not, any more."""
+    if document.draft is None or document.live is None:
+        return document
+    retire(connection, document.owner, [document.draft], kept={document.live.blob})
+    connection.execute(
+        update(documents)
+        .where(documents.c.id == document.id)
+        .values(draft=None, error_code="", error=quoted(""), updated_at=moment)
+    )
+    return replace(document, draft=None, error_code="", error="", updated_at=time_of(moment))
 
 
 def _found_or_made(

@@ -101,7 +101,8 @@ class Calls:
         # A budget that is used up has the status of a rush, but does not pass.
         if status in TRANSIENT and code != "insufficient_quota":
             return ProviderUnavailableError(said, asked_wait(response.headers))
-        return ProviderRefusedError(said + _HINTS.get(status, ""))
+        about_text = status in (400, 413, 422)
+        return ProviderRefusedError(said + _HINTS.get(status, ""), about_text=about_text)
 
     def _clean(self, message: str) -> str:
         """One short line without anything that may be a key."""

@@ -44,13 +44,11 @@ class Child:
         if self._closed:
             raise IndexUnavailableError(f"the index {self._name!r} was closed")
         answer: Future[Any] = Future()
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._sender, self._send, answer, method, arguments)
+        self._sender.submit(self._send, answer, method, arguments)
         return await asyncio.wrap_future(answer)
 
     async def close(self) -> None:
-        if self._closed:
-            return
+        """Return when it has ended; can be called again."""
         self._closed = True
         await asyncio.to_thread(self._end)
 
@@ -60,11 +58,15 @@ class Child:
             self._running.end()
 
     def _send(self, answer: "Future[Any]", method: str, arguments: tuple[object, ...]) -> None:
-        if self._running is None or self._running.gone:
-            if self._running is not None:
-                self._running.end()
-            self._running = _Running(self._module, self._arguments, self._kept_open, self._name)
-        self._running.send(answer, method, arguments)
+        try:
+            if self._running is None or self._running.gone:
+                if self._running is not None:
+                    self._running.end()
+                self._running = _Running(self._module, self._arguments, self._kept_open, self._name)
+            self._running.send(answer, method, arguments)
+        except OSError as error:
+            what = f"the process of the index {self._name!r} cannot be started: {error}"
+            _fail(answer, IndexUnavailableError(what))
 
 
 class _Running:
@@ -78,11 +80,15 @@ class _Running:
         self.gone: UnchunkError | None = None
         self._link, theirs = socket.socketpair()
         with theirs:
-            self.process = subprocess.Popen(  # noqa: S603 our own interpreter and module
-                command(module, str(theirs.fileno()), *arguments),
-                stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(), kept_open),
-            )
+            try:
+                self.process = subprocess.Popen(  # noqa: S603 our own interpreter and module
+                    command(module, str(theirs.fileno()), *arguments),
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=(theirs.fileno(), kept_open),
+                )
+            except OSError:
+                self._link.close()
+                raise
         self._reader = threading.Thread(target=self._read, name=f"read-{name}", daemon=True)
         self._reader.start()
 

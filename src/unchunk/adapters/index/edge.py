@@ -30,6 +30,7 @@ from unchunk.errors import IntegrityError
 from unchunk.ports import Point, Vectors
 
 _PROCESS = "unchunk.adapters.index.edge_process"
+_AT_ONCE = 512  # points, lest a search wait for more
 
 
 class EdgeIndex:
@@ -53,8 +54,9 @@ class EdgeIndex:
         return self._child.pid
 
     async def upsert(self, points: Sequence[Point]) -> None:
-        if points:
-            await self._child.call("upsert", pack(points, self.space))
+        starts = range(0, len(points), _AT_ONCE)
+        for batch in [pack(points[at : at + _AT_ONCE], self.space) for at in starts]:
+            await self._child.call("upsert", batch)
 
     async def flush(self) -> None:
         await self._child.call("flush")
@@ -87,8 +89,9 @@ class EdgeIndex:
 
     async def close(self) -> None:
         await self._child.close()
-        self._lock.release()
-        self._closed()
+        if self._lock.fd >= 0:
+            self._lock.release()
+            self._closed()
 
 
 class EdgeIndexes:
@@ -114,13 +117,14 @@ class EdgeIndexes:
                 lock = await asyncio.to_thread(FolderLock, self._lock_of(name))
                 try:
                     self._check(space)
+                    (self._folder / name).mkdir(exist_ok=True)
                 except BaseException:
                     lock.release()
                     raise
                 self._open[name] = EdgeIndex(
                     self._folder / name, space, lock, self._enough, lambda: self._forget(name)
                 )
-        index = self._open[name]
+            index = self._open[name]
         check_kept(space, index.space.dimensions)
         return index
 
@@ -138,14 +142,13 @@ class EdgeIndexes:
     async def names(self) -> list[str]:
         if not self._folder.exists():
             return []
-        found = {each.name for each in self._folder.iterdir() if each.is_dir()}
-        return sorted(found | set(self._open))
+        return sorted(each.name for each in self._folder.iterdir() if each.is_dir())
 
     def _lock_of(self, name: str) -> Path:
         return self._folder / f"{name}.lock"
 
     def _forget(self, name: str) -> None:
-        self._open.pop(name, None)
+        del self._open[name]
 
     def _check(self, space: Space) -> None:
         folder = self._folder / space.name

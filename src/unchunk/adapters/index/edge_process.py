@@ -66,8 +66,9 @@ def serve(link: socket.socket, store: Store) -> None:
     inbox = Inbox(link)
     parent = os.getppid()
     while os.getppid() == parent:
-        timeout = 0.0 if store.carrying else _TICK
-        request = inbox.take(writes=not store.copying, timeout=timeout)
+        copying = store.copying
+        timeout = 0.0 if store.carrying else _TICK / 20 if copying else _TICK
+        request = inbox.take(writes=not copying, timeout=timeout)
         if request is not None:
             try:
                 _answer(link, store, request)

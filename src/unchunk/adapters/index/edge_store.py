@@ -39,13 +39,14 @@ class Store:
         self._dimensions = dimensions
         self._enough = enough or SCANNED_KILOBYTES * 1000 // (4 * max(dimensions, 256))
         self._quiet, self._pause = quiet, pause
-        if self._home.shard is None:
-            first = self._home.fresh()
-            Shard.create(first, dimensions).close()
-            self._home.make_current(first, dimensions)
+        kept = self._home.shard
+        self._path = kept or self._home.fresh()
+        if kept is None:
+            self._shard = Shard.create(self._path, dimensions)
+            self._home.make_current(self._path, dimensions)
+        else:
+            self._shard = Shard.load(self._path)
         self._home.tidy()
-        self._path = self._home.shard or folder
-        self._shard = Shard.load(self._path)
         noted = self._home.changes()
         self._changes = self._shard.count() if noted is None else noted
         self._dirty = False

@@ -1,0 +1,51 @@
+"""An index that is opened when it is first used: what needs none works without it."""
+
+import asyncio
+from collections.abc import Sequence
+
+from unchunk.domain import ChunkKey, DocumentId, Scored, Space, Terms, Within
+from unchunk.errors import IndexUnavailableError
+from unchunk.ports import Index, Indexes, Point, Vectors
+
+
+class LazyIndex:
+    """`Index`; each call opens it, if that did not succeed before."""
+
+    def __init__(self, indexes: Indexes, space: Space) -> None:
+        self._indexes = indexes
+        self._space = space
+        self._opening = asyncio.Lock()
+        self._index: Index | None = None
+        self._closed = False
+
+    async def upsert(self, points: Sequence[Point]) -> None:
+        await (await self._opened()).upsert(points)
+
+    async def flush(self) -> None:
+        await (await self._opened()).flush()
+
+    async def search(self, query: Vectors | Terms, within: Within, limit: int) -> list[Scored]:
+        return await (await self._opened()).search(query, within, limit)
+
+    async def fetch(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vectors]:
+        return await (await self._opened()).fetch(keys)
+
+    async def delete(self, document: DocumentId, generations: Sequence[int] | None = None) -> None:
+        await (await self._opened()).delete(document, generations)
+
+    async def census(self, document: DocumentId | None = None) -> dict[tuple[DocumentId, int], int]:
+        return await (await self._opened()).census(document)
+
+    async def close(self) -> None:
+        async with self._opening:
+            self._closed = True
+            if self._index is not None:
+                await self._index.close()
+
+    async def _opened(self) -> Index:
+        async with self._opening:
+            if self._closed:
+                raise IndexUnavailableError(f"the index {self._space.name!r} was closed")
+            if self._index is None:
+                self._index = await self._indexes.open(self._space)
+            return self._index

@@ -1,0 +1,159 @@
+"""What an archive says it holds, read as if somebody wished us ill."""
+
+import json
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from unchunk.domain import Heading, OwnerId
+from unchunk.errors import IntegrityError, InvalidInputError
+from unchunk.library.intake import check_name
+
+FORMAT = "unchunk library 1"
+MANIFEST = "manifest.json"
+
+_BLOCK = 1 << 20
+_LARGEST_MANIFEST = 500_000_000
+# What damaged or hostile archives make the standard library raise.
+_BROKEN = (
+    KeyError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+    RuntimeError,
+    NotImplementedError,
+    EOFError,
+    OSError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One document of an archive, whose parts are under `at`."""
+
+    at: str
+    owner: OwnerId
+    folder: str
+    name: str
+    original: bool
+    checksum: str
+    size: int
+    text_checksum: str
+    media_type: str
+    title: str
+    notes: tuple[str, ...]
+    pages: tuple[int, ...]
+    headings: tuple[Heading, ...]
+    embedder: str
+
+
+def verified(
+    archive: zipfile.ZipFile, source: Path, max_bytes: int, owner: OwnerId | None
+) -> list[Entry]:
+    """All documents of an archive, every part of which is what its checksum says.
+
+    No part may have more than `max_bytes`. With `owner`, all of them are that owner's.
+    """
+    try:
+        entries = [_entry(record, owner) for record in _records(archive, source)]
+        for entry in entries:
+            _check(archive, entry, source, max_bytes)
+    except (IntegrityError, InvalidInputError):
+        raise
+    except _BROKEN as error:
+        raise IntegrityError(f"{source} is damaged: {error!r}; nothing was changed") from None
+    places = {(entry.owner, entry.folder, entry.name) for entry in entries}
+    if len(places) < len(entries):
+        raise InvalidInputError(
+            f"{source} has two documents of one name; import it without changing owners"
+        )
+    return entries
+
+
+def _records(archive: zipfile.ZipFile, source: Path) -> list[dict[str, Any]]:
+    if archive.getinfo(MANIFEST).file_size > _LARGEST_MANIFEST:
+        raise IntegrityError(f"{source}: its list of documents is too long")
+    manifest = json.loads(archive.read(MANIFEST))
+    if manifest["format"] != FORMAT:
+        raise InvalidInputError(f"{source} has the format {manifest['format']!r}: upgrade")
+    return list(manifest["documents"])
+
+
+def _entry(record: dict[str, Any], owner: OwnerId | None) -> Entry:
+    text = _text_of(record)
+    return Entry(
+        at=text("entry"),
+        owner=owner or text("owner"),
+        folder=check_name(text("folder")) if record["folder"] else "",
+        name=check_name(text("name")),
+        original=record["original"] is True,
+        checksum=text("checksum"),
+        size=_number(record["size"]),
+        text_checksum=text("text_checksum"),
+        media_type=text("media_type"),
+        title=text("title"),
+        notes=tuple(str(note) for note in record["notes"]),
+        pages=tuple(_number(page) for page in record["pages"]),
+        headings=tuple(
+            Heading(_number(at), _number(level), str(title))
+            for at, level, title in record["headings"]
+        ),
+        embedder=text("embedder"),
+    )
+
+
+def _text_of(record: dict[str, Any]) -> Callable[[str], str]:
+    def text(key: str) -> str:
+        value = record[key]
+        if not isinstance(value, str):
+            raise TypeError(f"{key} is no text")
+        value.encode()  # no half characters
+        return value
+
+    return text
+
+
+def _number(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{value!r} is no number of anything")
+    return value
+
+
+def _check(archive: zipfile.ZipFile, entry: Entry, source: Path, max_bytes: int) -> None:
+    wanted = [("text", entry.text_checksum)]
+    if entry.original:
+        wanted.append(("original", entry.checksum))
+    for part, checksum in wanted:
+        name = f"{entry.at}/{part}"
+        if archive.getinfo(name).file_size > max_bytes:
+            raise IntegrityError(
+                f"{source}: the {part} of {entry.name} has more than max_bytes ({max_bytes:,})"
+            )
+        if _checksum(archive, name) != checksum:
+            raise IntegrityError(f"{source}: the {part} of {entry.name} is damaged")
+    for part in ("vectors", "digests"):
+        info = archive.NameToInfo.get(f"{entry.at}/{part}")
+        if info is not None:
+            if info.file_size > 4 * max_bytes:
+                raise IntegrityError(f"{source}: the {part} of {entry.name} are too many")
+            _checksum(archive, info.filename)
+    archive.read(f"{entry.at}/text").decode()
+    length = archive.getinfo(f"{entry.at}/text").file_size
+    if any(at > length for at in (*entry.pages, *(one.at for one in entry.headings))):
+        raise IntegrityError(f"{source}: {entry.name} has pages or headings beyond its end")
+
+
+def _checksum(archive: zipfile.ZipFile, name: str) -> str:
+    """Reads no more than the archive says, and checks what it reads."""
+    seen = sha256()
+    with archive.open(name) as file:
+        while block := file.read(_BLOCK):
+            seen.update(block)
+    return seen.hexdigest()
