@@ -206,7 +206,7 @@ def peer(python: Path, models: Path, texts: list[str], threads: int) -> Iterator
         _write_roberta(Pack(files[model.weights.path].read_bytes()), folder)
         (folder / "texts.json").write_text(json.dumps(texts), "utf-8")
         command = [str(python), "-W", "ignore", "-c", _PEER, name, str(threads)]
-        with subprocess.Popen(  # noqa: S603 -- the interpreter that was asked for
+        with subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

