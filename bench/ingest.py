@@ -219,9 +219,11 @@ def print_changes(report: Report) -> None:
         )
     for what, target in (("delete", DELETE), ("replace", REPLACE)) if OURS in changing else ():
         spent = report[OURS][f"{what}_cpu_ms"]
-        peer = report[PEER][f"{what}_cpu_ms"] / spent if PEER in report else 0
         verdict = "met" if spent < target else "missed"
-        print(f"{what}: target {target} ms is {verdict}; {PEER} takes {peer:.1f} times as much")
+        beside = ""
+        if PEER in report:
+            beside = f"; {PEER} takes {report[PEER][f'{what}_cpu_ms'] / spent:.1f} times as much"
+        print(f"{what}: target {target} ms is {verdict}{beside}")
 
 
 def print_profile(task: Task) -> None:

@@ -3,8 +3,9 @@
     python -m bench.memory [--megabytes 200] [--embedder hashing]
 
 Writes that much text in files of about a megabyte, adds them with the command, interrupts it
-half-way, adds them again, and lets the doctor look at all of it. Prints the peak of resident
-memory, of the command and all of its children together; shared pages count each time.
+half-way, adds them again, and lets the doctor look at all of it. Prints the peaks of memory of
+the command and all of its children together: what they hold themselves, which has to stay
+bounded, and what is resident with the pages of files, which the system takes back at need.
 """
 
 import argparse
@@ -43,15 +44,18 @@ def main() -> int:
         results = {one["result"] for one in done["files"]}
         doctor = _run([*command, "doctor", "--json"], environment)
         examined = json.loads(doctor.output)
-        peaks = [round(run.peak / MEGABYTE) for run in (first, second, doctor)]
-        seconds = [round(run.seconds, 1) for run in (first, second, doctor)]
+        runs = (first, second, doctor)
+        own = [round(run.own / MEGABYTE) for run in runs]
+        resident = [round(run.resident / MEGABYTE) for run in runs]
+        seconds = [round(run.seconds, 1) for run in runs]
         figures = {
             "megabytes": options.megabytes,
             "chunks": examined["chunks"],
             "interrupted": first.status,
             "results": sorted(results),
             "healthy": examined["findings"] == [],
-            "peak MB: interrupted, resumed, doctor": peaks,
+            "own MB: interrupted, resumed, doctor": own,
+            "resident MB, with pages of files": resident,
             "seconds": seconds,
         }
     for name, figure in figures.items():
@@ -77,7 +81,8 @@ def _write(folder: Path, megabytes: int) -> None:
 
 class Run(NamedTuple):
     output: str
-    peak: int
+    own: int
+    resident: int
     seconds: float
     status: int
 
@@ -90,7 +95,7 @@ def _run(
     files: Path | None = None,
 ) -> Run:
     """Run a command; with `stop`, interrupt it when half of the files are in its hands."""
-    began, peak = time.monotonic(), 0
+    began, own, resident = time.monotonic(), 0, 0
     home = Path(command[command.index("--home") + 1])
     half = len(list(files.iterdir())) // 2 if files else 0
     with (
@@ -100,33 +105,40 @@ def _run(
         ) as process,
     ):
         while process.poll() is None:
-            peak = max(peak, _resident(process.pid))
+            now = _memory(process.pid)
+            own, resident = max(own, now[0]), max(resident, now[1])
             if stop and sum(1 for one in home.glob("uploads/*/*/*")) >= half:
                 process.send_signal(signal.SIGINT)
                 stop = False
             time.sleep(0.1)
         output.seek(0)
-        return Run(output.read(), peak, time.monotonic() - began, process.returncode)
+        return Run(output.read(), own, resident, time.monotonic() - began, process.returncode)
 
 
-def _resident(root: int) -> int:
-    """Bytes of a process and all below it, as the system has them in memory now."""
+def _memory(root: int) -> tuple[int, int]:
+    """Bytes of a process and all below it: their own, and all that is resident."""
     parents: dict[int, list[int]] = {}
-    sizes: dict[int, int] = {}
+    sizes: dict[int, tuple[int, int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                status = (entry / "stat").read_text().rpartition(")")[2].split()
+                lines = (entry / "status").read_text().splitlines()
             except OSError:
                 continue
-            parents.setdefault(int(status[1]), []).append(int(entry.name))
-            sizes[int(entry.name)] = int(status[21]) * os.sysconf("SC_PAGE_SIZE")
-    total, waiting = 0, [root]
+            values = dict(line.split(":", 1) for line in lines if ":" in line)
+            parents.setdefault(int(values["PPid"]), []).append(int(entry.name))
+            own, resident = (
+                int(values.get(key, "0").split()[0]) * 1024 for key in ("RssAnon", "VmRSS")
+            )
+            sizes[int(entry.name)] = (own, resident)
+    own = resident = 0
+    waiting = [root]
     while waiting:
         process = waiting.pop()
-        total += sizes.get(process, 0)
+        size = sizes.get(process, (0, 0))
+        own, resident = own + size[0], resident + size[1]
         waiting += parents.get(process, [])
-    return total
+    return own, resident
 
 
 if __name__ == "__main__":

@@ -42,6 +42,8 @@ class Conversation:
 def start(monkeypatch: pytest.MonkeyPatch) -> Callable[[Limits], Conversation]:
     # The limit of computing would stay on this process.
     monkeypatch.setattr(worker, "allow_seconds", lambda _: None)
+    # And what this process has grown to is not a worker's fault.
+    monkeypatch.setattr(worker, "_resident", lambda: 0)
     return Conversation
 
 
@@ -83,10 +85,14 @@ def test_it_ends_after_its_share_of_files(
 
 @pytest.mark.parametrize("data", [b"Words", b""])
 def test_it_ends_when_it_has_grown(
-    start: Callable[[Limits], Conversation], tmp_path: Path, data: bytes
+    start: Callable[[Limits], Conversation],
+    tmp_path: Path,
+    data: bytes,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = tmp_path / "a"
     file.write_bytes(data)
+    monkeypatch.setattr(worker, "_resident", lambda: 100 * MiB)
     talk = start(Limits(memory=4 * MiB))
     talk.hear()
     os.write(talk.ask, request(str(file), "a.txt"))
