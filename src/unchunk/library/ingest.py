@@ -109,20 +109,17 @@ class Ingest:
         parts = self._parts
         # Noted first and kept second: a crash between the two leaves a draft to go on with,
         # the other way round it would leave bytes that nobody knows.
+        blob = blob_key(owner, datetime.now(UTC).date(), uuid4())
         document = await parts.catalog.begin(
-            owner,
-            folder,
-            name,
-            checksum=staged.checksum,
-            size=staged.size,
-            blob=blob_key(owner, datetime.now(UTC).date(), uuid4()),
+            owner, folder, name, checksum=staged.checksum, size=staged.size, blob=blob
         )
         self._report(Event("read", name))
         if document.live is not None and document.live.checksum == staged.checksum:
             await purge_document(parts, document.id)
             parts.telemetry.count("files_unchanged")
             return self._done(Outcome(name, "unchanged", document.id, document.live.chunk_count))
-        return await self._alone(document, staged)
+        fresh = document.draft is not None and document.draft.blob == blob
+        return await self._alone(document, staged, fresh=fresh)
 
     async def _bring(self, document: Document) -> Outcome:
         draft = document.draft
@@ -133,10 +130,15 @@ class Ingest:
             return self._done(Outcome(document.name, "failed", document.id, 0, "", code, error))
         async with self._flow.room.hold(draft.size):
             self._report(Event("read", document.name))
-            return await self._alone(document, None)
+            return await self._alone(document)
 
-    async def _alone(self, document: Document, staged: Staged | None) -> Outcome:
-        """Work on a draft while nobody else works on that document, or on the same bytes."""
+    async def _alone(
+        self, document: Document, staged: Staged | None = None, *, fresh: bool = False
+    ) -> Outcome:
+        """Work on a draft while nobody else works on that document, or on the same bytes.
+
+        `fresh` tells that nobody ever did.
+        """
         parts, draft = self._parts, document.draft
         assert draft is not None, "only drafts are worked on"
         async with (
@@ -153,12 +155,12 @@ class Ingest:
                 await parts.blobs.put(draft.blob, staged.path)
             if self._down:
                 return self._waits(document, self._down)
-            return await self._work(document, draft)
+            return await self._work(document, draft, fresh=fresh)
 
-    async def _work(self, document: Document, draft: Version) -> Outcome:
+    async def _work(self, document: Document, draft: Version, *, fresh: bool) -> Outcome:
         """A draft whose bytes are kept becomes live, or fails and says why."""
         try:
-            whole = await self._write(document, draft)
+            whole = await self._write(document, draft, fresh=fresh)
         except ExtractionError as error:
             return await self._fail(document, error.code, str(error))
         except ProviderRefusedError as error:
@@ -179,7 +181,7 @@ class Ingest:
         log("%s %s: %d chunks", result, document.name, len(whole.chunks))
         return self._done(Outcome(document.name, result, document.id, len(whole.chunks), same_as))
 
-    async def _write(self, document: Document, draft: Version) -> Whole | None:
+    async def _write(self, document: Document, draft: Version, *, fresh: bool) -> Whole | None:
         """What is now live; None if it was overtaken on the last steps."""
         parts = self._parts
         with parts.telemetry.stage("extract"):
@@ -187,8 +189,9 @@ class Ingest:
                 extracted = await parts.extractor.extract(path, document.name)
         self._report(Event("extracted", document.name))
         async with parts.spaces.using() as space:
-            # An earlier attempt may have left points, and more of them than there are now.
-            await space.index.delete(document.id, [draft.generation])
+            if not fresh:
+                # An earlier attempt may have left points, and more of them than there are now.
+                await space.index.delete(document.id, [draft.generation])
             step = partial(self._step, document.name)
             whole = await write(parts, document, draft, extracted, step)
             return whole if await self._flow.committer.commit(whole) else None

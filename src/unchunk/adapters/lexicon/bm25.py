@@ -27,8 +27,8 @@ _DROPPED = re.compile(
     "\u0610-\u061a\u0640\u064b-\u065f\u0670\u200c\u200d\u2060\u20d0-\u20f0\ufe00-\ufe0f\ufeff]+"
 )
 # Outside of European scripts, signs and symbols the engine's own idea of a word fails: there
-# are marks within words, or no spaces between them.
-_INTRICATE = re.compile("[^\0-\u058f\u1e00-\u2bff]")
+# are marks within words, or no spaces between them. A damaged character is none of these.
+_INTRICATE = re.compile("[^\0-\u058f\u1e00-\u2bff\ufffd]")
 _UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Yi}"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}ー々〇"

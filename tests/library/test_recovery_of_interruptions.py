@@ -1,0 +1,303 @@
+"""Work that was killed, failed, was cancelled or is no longer wanted: what is left is sound."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import unchunk
+from adapters.embed.provider import Answer, provider, refuse, right
+from gates import break_off, hold, in_time, part, until
+from homes import Home
+from unchunk.engine import Engine
+from unchunk.errors import (
+    IndexUnavailableError,
+    ProviderRefusedError,
+    ProviderUnavailableError,
+)
+
+WHALE = "# Whales\n\nThe white whale swam before him.\n\n" + "It was a long voyage. " * 200
+HARBOUR = "# Harbour\n\nBoats over nine metres pay dues.\n"
+# Some 700 small chunks, which is more than two batches.
+LONG = " ".join(f"Word {number} swims in a sea of words." for number in range(2000))
+SMALL: dict[str, str | float] = {"chunk_size": 100, "chunk_overlap": 10}
+TEXTS = {"long.md": LONG, **{f"{n}.md": f"# Part {n}\n\nThe whale of {n}." for n in range(4)}}
+
+# Migrates a library until a method was called that often, and is gone.
+KILLED = """
+import asyncio, importlib, os, signal, sys
+from unchunk.settings import load
+from unchunk.wiring import open_engine
+
+home, embedder, module, kind, method, call = sys.argv[1:]
+owner = getattr(importlib.import_module(module), kind)
+real, calls = getattr(owner, method), 0
+
+async def deadly(*arguments, **options):
+    global calls
+    calls += 1
+    number = calls
+    done = await real(*arguments, **options)
+    if number == int(call):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+
+async def work():
+    settings = load(home, {}, embedder=embedder, chunk_size=100, chunk_overlap=10)
+    engine = await open_engine(settings)
+    setattr(owner, method, deadly)
+    await engine.migrate()
+
+asyncio.run(work())
+"""
+LAZY = ("unchunk.library.lazy", "LazyIndex")
+CATALOG = ("unchunk.adapters.catalog.catalog", "SqlCatalog")
+EDGE = ("unchunk.adapters.index.edge", "EdgeIndexes")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a library with all of `TEXTS`, to be copied."""
+    home = Home(tmp_path_factory.mktemp("library"))
+    for name, text in TEXTS.items():
+        home.file(name, text)
+    home.run(lambda engine: engine.add(home.files), **SMALL)
+    return home.folder
+
+
+@pytest.mark.parametrize(
+    ("embedder", "where", "method", "call"),
+    [
+        ("hashing:128", CATALOG, "note", 2),
+        ("hashing:128", LAZY, "upsert", 3),
+        ("hashing", LAZY, "upsert", 3),
+        ("hashing:128", CATALOG, "go_live", 1),
+        ("hashing", CATALOG, "go_live", 1),
+        ("hashing:128", EDGE, "drop", 1),
+    ],
+)
+def test_a_library_that_was_killed_while_it_was_written_anew_is_whole_again(
+    home: Home, library: Path, *, embedder: str, where: tuple[str, str], method: str, call: int
+) -> None:
+    shutil.copytree(library, home.folder)
+    command = [sys.executable, "-c", KILLED, str(home.folder), embedder, *where]
+    killed = subprocess.run([*command, method, str(call)], timeout=60, check=False)
+    assert killed.returncode == -signal.SIGKILL
+
+    async def after(engine: Engine) -> None:
+        assert (await engine.doctor()).findings == ()
+        for name, text in TEXTS.items():
+            assert await engine.text(name) == text
+        found = await engine.search("the whale of words", limit=1000)
+        assert {hit.name for hit in found.hits} == set(TEXTS)
+        await engine.migrate()
+        assert len(engine._parts.spaces.all) == 1
+        spaces = {one.live.space for one in await engine.documents() if one.live}
+        assert spaces == {engine._parts.spaces.active.name}
+        assert (await engine.doctor()).findings == ()
+
+    home.run(in_time(after), embedder=embedder, **SMALL)
+
+
+@pytest.mark.parametrize("embedder", ["hashing", "hashing:128"])
+def test_what_a_failing_index_left_half_written_is_gone_after_opening_again(
+    home: Home, library: Path, monkeypatch: pytest.MonkeyPatch, embedder: str
+) -> None:
+    shutil.copytree(library, home.folder)
+
+    async def failing(engine: Engine) -> None:
+        await engine._parts.spaces.adopt()
+        # Each of the five has written its first chunks by then.
+        gone = IndexUnavailableError("the index is gone")
+        break_off(monkeypatch, part(engine, "index"), "upsert", gone, {6})
+        with pytest.raises(IndexUnavailableError, match="the index is gone"):
+            await engine.migrate()
+
+    async def after(engine: Engine) -> None:
+        assert (await engine.doctor()).findings == ()
+        assert (await engine.search("word of the sea")).hits
+        assert await engine.text("long.md") == LONG
+        assert (await engine.migrate()).documents > 0
+        assert (await engine.doctor()).findings == ()
+
+    home.run(in_time(failing), embedder=embedder, **SMALL)
+    home.run(in_time(after), embedder=embedder, **SMALL)
+
+
+@pytest.mark.parametrize("second", ["waiting", "failed"])
+def test_a_version_that_is_taken_back_is_forgotten(
+    home: Home, monkeypatch: pytest.MonkeyPatch, second: str
+) -> None:
+    path = home.file("notes.md", WHALE)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(path)
+        home.file("notes.md", HARBOUR if second == "waiting" else "")
+        with monkeypatch.context() as patch:
+            down = ProviderUnavailableError("the provider is down")
+            break_off(patch, part(engine, "embedder"), "embed", down)
+            assert [one.result for one in await engine.add(path)] == [second]
+        home.file("notes.md", WHALE)
+        assert [one.result for one in await engine.add(path)] == ["unchanged"]
+        document = await engine.document("notes.md")
+        assert (document.draft, document.error_code, document.error) == (None, "", "")
+        assert await engine.retry() == []
+        assert await engine.text("notes.md") == WHALE
+        assert len(await engine._parts.blobs.keys()) == 1
+        assert (await engine.doctor()).findings == ()
+
+    home.run(in_time(work))
+
+
+def test_a_replaced_version_that_cannot_be_purged_is_replaced_all_the_same(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = home.file("notes.md", WHALE)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(path)
+        home.file("notes.md", HARBOUR)
+        gone = IndexUnavailableError("the index is gone")
+        break_off(monkeypatch, part(engine, "index"), "delete", gone, {1})
+        assert [one.result for one in await engine.add(path)] == ["replaced"]
+        assert (await engine.document("notes.md")).draft is None
+        assert await engine.text("notes.md") == HARBOUR
+        assert {hit.text for hit in (await engine.search("whale voyage")).hits} == {HARBOUR}
+        assert len(await engine._parts.catalog.remains()) == 1
+
+    async def after(engine: Engine) -> None:
+        assert await engine._parts.catalog.remains() == []
+        assert (await engine.doctor()).findings == ()
+
+    home.run(in_time(work))
+    home.run(in_time(after))
+
+
+def test_a_text_whose_original_is_damaged_too_is_told_and_not_touched(home: Home) -> None:
+    home.file("whale.md", WHALE)
+    home.run(lambda engine: engine.add(home.files))
+    damaged = WHALE.replace("white", "black")
+    database = sqlite3.connect(home.folder / "catalog.sqlite")
+    with database:
+        database.execute("UPDATE texts SET content = ?", (damaged.encode(),))
+    database.close()
+    [original] = [path for path in (home.folder / "uploads").rglob("*") if path.is_file()]
+    original.write_text("# Something else\n\nof another kind")
+
+    async def work(engine: Engine) -> None:
+        examined = await engine.doctor(fix=True)
+        assert [(one.kind, one.fixed) for one in examined.findings] == [
+            ("original", False),
+            ("text", False),
+        ]
+        assert await engine.text("whale.md") == damaged
+        assert [one.kind for one in (await engine.doctor()).findings] == ["original", "text"]
+
+    home.run(in_time(work))
+
+
+REMOTE: dict[str, str | float] = {"embedder": "openai:some-model", "embedder_patience": 5}
+
+
+def picky(handler: object, body: dict[str, object]) -> None:
+    """Refuses what speaks of poison."""
+    answer: Answer = refuse(400, {"error": {"message": "content filter"}})
+    (answer if "poison" in str(body["input"]) else right)(handler, body)  # type: ignore[arg-type] # as they come
+
+
+def test_a_text_that_the_provider_refuses_fails_alone(home: Home) -> None:
+    for number in range(6):
+        home.file(f"{number}.md", f"# Part {number}\n\n{'poison' if number == 3 else 'food'}")
+
+    async def work(engine: Engine) -> None:
+        outcomes = await engine.add(home.files)
+        assert {one.name: one.error_code for one in outcomes if one.result != "added"} == {
+            "3.md": "refused"
+        }
+        refused = await engine.document("3.md")
+        assert (refused.status, refused.error_code) == ("failed", "refused")
+        assert "content filter" in refused.error
+        assert [one.error_code for one in await engine.retry()] == ["refused"]
+        assert (await engine.doctor()).findings == ()
+
+    with provider() as server:
+        server.plan.extend([picky] * 100)
+        home.run(in_time(work), embedder_url=f"{server.url}/v1", **REMOTE)
+
+
+def test_a_wrong_key_is_told_and_the_same_call_goes_on_with_the_right_one(home: Home) -> None:
+    for number in range(6):
+        home.file(f"{number}.md", f"# Part {number}\n\nfood")
+
+    async def work(engine: Engine) -> None:
+        server.plan.extend([refuse(401, {"error": {"message": "no such key"}})] * 12)
+        with pytest.raises(ProviderRefusedError, match="check the key"):
+            await engine.add(home.files)
+        assert {one.status for one in await engine.documents()} == {"pending"}
+        assert await engine._parts.spaces.active.index.census() == {}
+        server.plan.clear()
+        assert {one.result for one in await engine.add(home.files)} == {"added"}
+        assert (await engine.doctor()).findings == ()
+
+    with provider() as server:
+        home.run(in_time(work), embedder_url=f"{server.url}/v1", **REMOTE)
+
+
+def test_a_cancelled_call_leaves_no_copy_of_a_file_behind(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large, small = home.file("large.md", WHALE * 5000), home.file("small.md", WHALE)
+
+    async def cancelled(adding: "asyncio.Task[object]") -> None:
+        adding.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await adding
+
+    async def work(engine: Engine) -> None:
+        incoming = engine._parts.incoming
+        adding = asyncio.create_task(engine.add(large))
+        await until(lambda: any(incoming.iterdir()))
+        await cancelled(adding)
+        assert list(incoming.iterdir()) == []
+        gate = hold(monkeypatch, engine._parts.blobs, "put")
+        adding = asyncio.create_task(engine.add(small))
+        await gate.reached.wait()
+        assert len(list(incoming.iterdir())) == 1
+        await cancelled(adding)
+        assert list(incoming.iterdir()) == []
+        gate.opened.set()
+        assert [one.result for one in await engine.add(small)] == ["added"]
+
+    home.run(in_time(work))
+    assert list((home.folder / "incoming").iterdir()) == []
+
+
+def test_what_a_killed_process_was_bringing_in_is_swept_away(home: Home) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    for number in (dead.pid, os.getpid()):
+        left = home.folder / "incoming" / str(number) / "half"
+        left.parent.mkdir(parents=True)
+        left.write_text(WHALE)
+
+    async def work(engine: Engine) -> None:
+        assert [path.name for path in (home.folder / "incoming").iterdir()] == [str(os.getpid())]
+        assert list(engine._parts.incoming.iterdir()) == []
+
+    home.run(work)
+
+
+def test_closing_twice_is_closing_once(home: Home) -> None:
+    home.file("whale.md", WHALE)
+    with unchunk.open(home.folder, embedder="hashing") as library:
+        library.add(home.files)
+        library.close()
+        library.close()
+    with unchunk.open(home.folder, embedder="hashing") as library:
+        assert library.text("whale.md") == WHALE

@@ -1,0 +1,51 @@
+"""Several rankings into one."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unchunk.retrieval.fusion import fuse
+
+RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12), max_size=4)
+
+
+def test_one_ranking_stays_as_it_is() -> None:
+    assert [key for key, _ in fuse([["c", "a", "b"]])] == ["c", "a", "b"]
+
+
+def test_what_two_rankings_agree_on_goes_before_what_one_of_them_likes_best() -> None:
+    assert [key for key, _ in fuse([["a", "both"], ["b", "both"]])] == ["both", "a", "b"]
+
+
+def test_a_high_rank_is_worth_more_than_a_low_one() -> None:
+    assert [key for key, _ in fuse([["a", "b", "c"], ["c", "a", "b"]])] == ["a", "c", "b"]
+
+
+def test_equals_stay_in_the_order_in_which_they_were_seen() -> None:
+    assert [key for key, _ in fuse([["x"], ["y"], ["z"]])] == ["x", "y", "z"]
+
+
+def test_nothing_gives_nothing() -> None:
+    assert fuse([]) == fuse([[], []]) == []
+
+
+@given(RANKINGS)
+def test_every_key_comes_once_with_the_sum_of_its_ranks_best_first(
+    rankings: list[list[int]],
+) -> None:
+    fused = fuse(rankings)
+    assert sorted(key for key, _ in fused) == sorted({key for one in rankings for key in one})
+    scores = [score for _, score in fused]
+    assert scores == sorted(scores, reverse=True)
+    for key, score in fused:
+        ranks = [one.index(key) + 1 for one in rankings if key in one]
+        assert abs(score - sum(1 / (60 + rank) for rank in ranks)) < 1e-12
+
+
+@given(RANKINGS, st.integers(0, 30))
+def test_one_more_vote_never_makes_a_key_fall(rankings: list[list[int]], key: int) -> None:
+    before = [one for one, _ in fuse(rankings)]
+    after = [one for one, _ in fuse([*rankings, [key]])]
+    if key in before:
+        assert after.index(key) <= before.index(key)
+    else:
+        assert key in after
