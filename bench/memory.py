@@ -27,43 +27,55 @@ import corpus
 MEGABYTE = 1_000_000
 
 
+class Figures(NamedTuple):
+    """Peaks are of the interrupted run, the resumed one and the doctor, in megabytes."""
+
+    megabytes: int
+    chunks: int
+    interrupted: int
+    results: list[str]
+    healthy: bool
+    own: list[int]
+    resident: list[int]
+    seconds: list[float]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--megabytes", type=int, default=200)
     parser.add_argument("--embedder", default="hashing")
     options = parser.parse_args()
+    figures = measure(options.megabytes, options.embedder)
+    for name, figure in figures._asdict().items():
+        print(f"{name:<12}{figure}")
+    results = Path(__file__).parent / "results" / "memory.json"
+    results.parent.mkdir(exist_ok=True)
+    results.write_text(json.dumps(figures._asdict(), indent=1) + "\n", "utf-8")
+    return 0 if figures.healthy and set(figures.results) <= {"added", "unchanged"} else 1
+
+
+def measure(megabytes: int, embedder: str = "hashing") -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder) / "files"
         files.mkdir()
-        _write(files, options.megabytes)
-        environment = {**os.environ, "UNCHUNK_EMBEDDER": options.embedder}
+        _write(files, megabytes)
+        environment = {**os.environ, "UNCHUNK_EMBEDDER": embedder}
         command = [sys.executable, "-m", "unchunk", "--home", f"{folder}/home"]
         first = _run([*command, "add", str(files), "--json"], environment, stop=True, files=files)
         second = _run([*command, "add", str(files), "--json"], environment)
-        done = json.loads(second.output)
-        results = {one["result"] for one in done["files"]}
         doctor = _run([*command, "doctor", "--json"], environment)
-        examined = json.loads(doctor.output)
-        runs = (first, second, doctor)
-        own = [round(run.own / MEGABYTE) for run in runs]
-        resident = [round(run.resident / MEGABYTE) for run in runs]
-        seconds = [round(run.seconds, 1) for run in runs]
-        figures = {
-            "megabytes": options.megabytes,
-            "chunks": examined["chunks"],
-            "interrupted": first.status,
-            "results": sorted(results),
-            "healthy": examined["findings"] == [],
-            "own MB: interrupted, resumed, doctor": own,
-            "resident MB, with pages of files": resident,
-            "seconds": seconds,
-        }
-    for name, figure in figures.items():
-        print(f"{name:<40}{figure}")
-    results_path = Path(__file__).parent / "results" / "memory.json"
-    results_path.parent.mkdir(exist_ok=True)
-    results_path.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-    return 0 if figures["healthy"] and results <= {"added", "unchanged"} else 1
+    examined = json.loads(doctor.output)
+    runs = (first, second, doctor)
+    return Figures(
+        megabytes,
+        examined["chunks"],
+        first.status,
+        sorted({one["result"] for one in json.loads(second.output)["files"]}),
+        examined["findings"] == [],
+        [round(run.own / MEGABYTE) for run in runs],
+        [round(run.resident / MEGABYTE) for run in runs],
+        [round(run.seconds, 1) for run in runs],
+    )
 
 
 def _write(folder: Path, megabytes: int) -> None:
