@@ -3,6 +3,7 @@
 import asyncio
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,12 @@ async def is_empty(engine: Engine) -> bool:
     return not await engine.documents()
 
 
+async def waits_or_ends(engine: Engine, document: str, second: "asyncio.Task[Any]") -> None:
+    """Let the second of two workers go as far as it can while the first is held up."""
+    wanted = engine._parts.desk._wanted
+    await until(lambda: second.done() or wanted.get(document, 0) > 1)
+
+
 @pytest.mark.parametrize("second", ["add", "retry"])
 def test_a_file_that_is_added_twice_at_once_is_written_once(
     home: Home, monkeypatch: pytest.MonkeyPatch, second: str
@@ -58,7 +65,7 @@ def test_a_file_that_is_added_twice_at_once_is_written_once(
         await reading.reached.wait()
         again = asyncio.create_task(engine.add(path) if second == "add" else engine.retry())
         [document] = await engine.documents()
-        await until(lambda: engine._parts.desk._wanted[document.id] == 2)
+        await waits_or_ends(engine, document.id, again)
         reading.opened.set()
         assert [one.result for one in await first] == ["added"]
         assert [one.document for one in await again] == [document.id]
@@ -96,6 +103,24 @@ def test_what_comes_in_while_the_doctor_mends_is_left_alone(
     home.run(in_time(work))
 
 
+def test_what_is_written_anew_while_the_doctor_mends_is_left_alone(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = home.file("whale.md", WHALE)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(path)
+        gate = hold(monkeypatch, engine._parts.catalog, "go_live")
+        rewriting = asyncio.create_task(engine.reindex("whale.md"))
+        await gate.reached.wait()
+        assert (await engine.doctor(fix=True)).findings == ()
+        gate.opened.set()
+        assert (await rewriting).documents == 1
+        await assert_whole(engine, "whale.md", WHALE)
+
+    home.run(in_time(work))
+
+
 @pytest.mark.parametrize(
     ("name", "method", "after"),
     [
@@ -120,6 +145,7 @@ def test_a_document_that_is_deleted_while_it_comes_in_leaves_nothing(
         [document] = await engine.documents()
         deleting = asyncio.create_task(engine.delete(document.id))
         await until(partial(is_empty, engine))
+        await waits_or_ends(engine, document.id, deleting)
         gate.opened.set()
         assert (await deleting).clean
         [outcome] = await adding
@@ -145,10 +171,33 @@ def test_a_version_that_is_replaced_while_it_comes_in_gives_way(
         [document] = await engine.documents()
         home.file("notes.md", WHALE)
         second = asyncio.create_task(engine.add(path))
-        await until(lambda: engine._parts.desk._wanted[document.id] == 2)
+        await waits_or_ends(engine, document.id, second)
         gate.opened.set()
         assert [one.error_code for one in await first] == ["overtaken"]
         assert [one.result for one in await second] == ["added"]
+        await assert_whole(engine, "notes.md", WHALE)
+        assert len(await engine._parts.blobs.keys()) == 1
+
+    home.run(in_time(work), **SMALL)
+
+
+def test_a_version_that_is_taken_back_while_it_comes_in_leaves_the_live_one(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = home.file("notes.md", WHALE)
+
+    async def work(engine: Engine) -> None:
+        [first] = await engine.add(path)
+        gate = hold(monkeypatch, part(engine, "index"), "upsert", after=True)
+        home.file("notes.md", LONG)
+        second = asyncio.create_task(engine.add(path))
+        await gate.reached.wait()
+        home.file("notes.md", WHALE)
+        back = asyncio.create_task(engine.add(path))
+        await waits_or_ends(engine, first.document, back)
+        gate.opened.set()
+        assert [one.error_code for one in await second] == ["overtaken"]
+        assert [one.result for one in await back] == ["unchanged"]
         await assert_whole(engine, "notes.md", WHALE)
         assert len(await engine._parts.blobs.keys()) == 1
 
@@ -165,8 +214,10 @@ def test_a_document_that_is_deleted_while_it_is_written_anew_leaves_nothing(
         gate = hold(monkeypatch, part(engine, "index"), "upsert", after=True)
         rewriting = asyncio.create_task(engine.reindex("long.md"))
         await gate.reached.wait()
+        [document] = await engine.documents()
         deleting = asyncio.create_task(engine.delete("long.md"))
         await until(partial(is_empty, engine))
+        await waits_or_ends(engine, document.id, deleting)
         gate.opened.set()
         assert (await deleting).clean
         assert (await rewriting).documents == 0

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -163,8 +164,15 @@ def test_a_replaced_version_that_cannot_be_purged_is_replaced_all_the_same(
     async def work(engine: Engine) -> None:
         await engine.add(path)
         home.file("notes.md", HARBOUR)
-        gone = IndexUnavailableError("the index is gone")
-        break_off(monkeypatch, part(engine, "index"), "delete", gone, {1})
+        index = engine._parts.spaces.active.index
+        delete = index.delete
+
+        async def deleting(document: str, generations: Sequence[int] | None = None) -> None:
+            if generations == [1]:
+                raise IndexUnavailableError("the index is gone")
+            await delete(document, generations)
+
+        monkeypatch.setattr(index, "delete", deleting)
         assert [one.result for one in await engine.add(path)] == ["replaced"]
         assert (await engine.document("notes.md")).draft is None
         assert await engine.text("notes.md") == HARBOUR

@@ -113,6 +113,7 @@ def test_the_same_embedder_with_other_dimensions_opens_and_is_migrated(home: Hom
         with pytest.raises(MigrationNeededError, match="64") as caught:
             await engine.add(new)
         assert "`unchunk reindex --all`" in str(caught.value)
+        assert len(await engine.documents()) == 1
         found = await engine.search("white whale")
         assert {hit.name for hit in found.hits} == {"whale.md"}
         assert "by words alone" in found.notes[0]
@@ -186,6 +187,8 @@ def test_a_file_that_was_on_its_way_into_the_old_index_is_migrated_too(
         monkeypatch.setattr(spaces, "_wanted", wanted)
         migrating = asyncio.create_task(engine.migrate())
         await until(partial(all_have_left, engine, old))
+        waiting = vars(spaces._changed)["_waiters"]
+        await until(lambda: migrating.done() or bool(waiting))
         assert not migrating.done()
         gate.opened.set()
         assert [one.result for one in await adding] == ["added"]
