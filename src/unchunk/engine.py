@@ -48,7 +48,7 @@ class Engine:
         self, parts: Parts, owner: OwnerId, closed: Callable[[], None] = lambda: None
     ) -> None:
         """`closed` is called when all is closed."""
-        self._closed = closed
+        self._closed, self._is_closed = closed, False
         self._parts = parts
         self._owner = owner
         self._flow = Flow(parts)
@@ -264,6 +264,10 @@ class Engine:
         )
 
     async def close(self) -> None:
+        """Closing twice is closing once."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         try:
             await self._parts.spaces.close()
         finally:

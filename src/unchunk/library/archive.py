@@ -170,6 +170,12 @@ async def _unpack(parts: Parts, flow: Flow, archive: zipfile.ZipFile, entry: Ent
     if draft is None:
         return False
     async with parts.desk.hold(document.id), parts.spaces.using() as space:
+        try:
+            document = await parts.catalog.get(document.owner, document.id)
+        except NotFoundError:
+            return False
+        if document.draft is None or document.draft.generation != draft.generation:
+            return False  # somebody else was quicker
         if entry.original:
             await _put(parts, archive, f"{entry.at}/original", draft)
         text = (await asyncio.to_thread(archive.read, f"{entry.at}/text")).decode()

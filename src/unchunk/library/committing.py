@@ -30,8 +30,9 @@ class Committer:
         self._waiting.append((whole, done))
         async with self._turn:
             if not done.done():
-                await self._commit_all()
-        return whole.version.document in done.result()
+                # Goes on if whoever waits here is cancelled: others are in the group, too.
+                await asyncio.shield(asyncio.ensure_future(self._commit_all()))
+        return whole.version.document in await done
 
     async def _commit_all(self) -> None:
         group, self._waiting = self._waiting, []
@@ -80,6 +81,7 @@ class Flow:
         self.committer = Committer(parts)
         self.room = Room(size)
         self.rewriting = 0
+        self.unfinished = False
 
 
 async def each(items: Iterable[T], width: int, work: Callable[[T], Awaitable[R]]) -> list[R]:

@@ -98,7 +98,8 @@ class Ingest:
                 document = await parts.catalog.begin(
                     owner, folder, name, checksum="", size=0, blob=""
                 )
-                return await self._fail(document, error.code, str(error))
+                async with parts.desk.hold(document.id):
+                    return await self._fail(document, error.code, str(error))
             try:
                 return await self._taken(owner, folder, name, staged)
             finally:
@@ -115,7 +116,10 @@ class Ingest:
         )
         self._report(Event("read", name))
         if document.live is not None and document.live.checksum == staged.checksum:
-            await purge_document(parts, document.id)
+            async with parts.desk.hold(document.id):
+                # Where that cannot be now, it goes at the next start.
+                with suppress(TransientError):
+                    await purge_document(parts, document.id)
             parts.telemetry.count("files_unchanged")
             return self._done(Outcome(name, "unchanged", document.id, document.live.chunk_count))
         fresh = document.draft is not None and document.draft.blob == blob

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from unchunk.domain import ChunkKey, DocumentId, Scored, Space, Terms, Within
-from unchunk.errors import IndexUnavailableError
+from unchunk.errors import IndexUnavailableError, UnchunkError
 from unchunk.ports import Index, Indexes, Point, Vectors
 
 
@@ -16,6 +17,7 @@ class LazyIndex:
         self._space = space
         self._opening = asyncio.Lock()
         self._index: Index | None = None
+        self._started: asyncio.Future[Index] | None = None
         self._closed = False
 
     async def upsert(self, points: Sequence[Point]) -> None:
@@ -39,6 +41,9 @@ class LazyIndex:
     async def close(self) -> None:
         async with self._opening:
             self._closed = True
+            if self._started is not None:
+                with suppress(UnchunkError):
+                    self._index = await self._started
             if self._index is not None:
                 await self._index.close()
 
@@ -47,5 +52,13 @@ class LazyIndex:
             if self._closed:
                 raise IndexUnavailableError(f"the index {self._space.name!r} was closed")
             if self._index is None:
-                self._index = await self._indexes.open(self._space)
+                if self._started is None:
+                    self._started = asyncio.ensure_future(self._indexes.open(self._space))
+                # Goes on if the caller is cancelled: what it holds must not be forgotten.
+                started = self._started
+                try:
+                    self._index = await asyncio.shield(started)
+                finally:
+                    if started.done():
+                        self._started = None
             return self._index

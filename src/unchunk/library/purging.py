@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unchunk.domain import Document, DocumentId, OwnerId, Remains
-from unchunk.errors import NotFoundError, OutputError, TransientError
+from unchunk.errors import IndexUnavailableError, NotFoundError, OutputError, TransientError
 from unchunk.library.parts import Parts
 from unchunk.telemetry import log
 
@@ -53,9 +53,14 @@ async def purge(parts: Parts, remains: Sequence[Remains]) -> None:
     if not remains:
         return
     for space in parts.spaces.all:
-        for one in remains:
-            await space.index.delete(one.document, None if one.gone else [one.generation])
-        await space.index.flush()
+        try:
+            for one in remains:
+                await space.index.delete(one.document, None if one.gone else [one.generation])
+            await space.index.flush()
+        except IndexUnavailableError:
+            # Dropped meanwhile, with all that was in it.
+            if parts.spaces.get(space.name) is not None:
+                raise
     for one in remains:
         if one.blob:
             await parts.blobs.delete(one.blob)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 from unchunk.domain import Document, Extracted, Version
@@ -69,12 +69,14 @@ async def reindex(
     await parts.catalog.note(UNFINISHED, "yes")
 
     async def one(document: Document) -> bool:
-        async with parts.desk.hold(document.id):
+        size = document.live.text_length if document.live else 0
+        # Room before the document, as everywhere: in another order two would wait for ever.
+        async with flow.room.hold(size), parts.desk.hold(document.id):
             try:
                 version = (await parts.catalog.get(document.owner, document.id)).live
                 if version is None:
                     return False
-                async with flow.room.hold(version.text_length), parts.spaces.using():
+                async with parts.spaces.using():
                     extracted = await read(parts, document, version)
                     generation = await parts.catalog.next_generation(document.id)
                     version = replace(version, generation=generation)
@@ -86,9 +88,12 @@ async def reindex(
 
     try:
         done = sum(await each(documents, flow.width, one))
+    except BaseException:
+        flow.unfinished = True
+        raise
     finally:
         flow.rewriting -= 1
-    if not flow.rewriting:
+    if not flow.rewriting and not flow.unfinished:
         await parts.catalog.note(UNFINISHED, "")
     return Reindexed(done)
 
@@ -115,8 +120,13 @@ def checksum_of(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-async def stored(parts: Parts, _: Document, version: Version) -> Extracted:
+async def stored(parts: Parts, document: Document, version: Version) -> Extracted:
     """A version as it was when it was read from its file."""
     pages, headings = await parts.catalog.outline(version)
     text = await parts.catalog.text(version)
+    if sha256(text.encode()).hexdigest() != version.text_checksum:
+        raise IntegrityError(
+            f"the stored text of {document.name} is damaged: `unchunk doctor --fix` reads it"
+            " again from its original"
+        )
     return Extracted(text, version.media_type, pages, headings, version.title, version.notes)
