@@ -246,7 +246,7 @@ class Engine:
         with job():
             found = await self._searcher.search(question, within, limit)
         changes = self._parts.spaces.changes()
-        if "index" in "".join(changes):
+        if any(word in change for change in changes for word in ("index", "language")):
             note = f"this library has {' and '.join(changes)}: `unchunk reindex --all` migrates it"
             found = replace(found, notes=(*found.notes, note))
         return found

@@ -24,7 +24,7 @@ from unchunk.library.committing import Flow, each
 from unchunk.library.embedding import DIGEST_SIZE, digest
 from unchunk.library.keys import blob_key
 from unchunk.library.layout import embedded_text, lay_out
-from unchunk.library.manifest import FORMAT, MANIFEST, Entry, verified
+from unchunk.library.manifest import BROKEN, FORMAT, MANIFEST, Entry, verified
 from unchunk.library.parts import Parts
 from unchunk.library.writing import write
 
@@ -75,10 +75,11 @@ async def _pack(
     text = await parts.catalog.text(version)
     pages, headings = await parts.catalog.outline(version)
     await asyncio.to_thread(archive.writestr, f"{at}/text", text.encode())
+    original = bool(version.blob)
     try:
-        async with parts.blobs.local(version.blob) as path:
-            await asyncio.to_thread(archive.write, path, f"{at}/original")
-        original = True
+        if original:
+            async with parts.blobs.local(version.blob) as path:
+                await asyncio.to_thread(archive.write, path, f"{at}/original")
     except NotFoundError:
         original = False
     return {
@@ -131,7 +132,7 @@ async def restore(
     parts.spaces.check()
     try:
         archive = zipfile.ZipFile(source)
-    except (OSError, zipfile.BadZipFile) as error:
+    except BROKEN as error:
         raise InvalidInputError(f"{source} is no archive of a library: {error}") from None
     with archive:
         entries = await asyncio.to_thread(verified, archive, source, parts.max_bytes, owner)

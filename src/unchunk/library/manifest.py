@@ -1,13 +1,15 @@
 """What an archive says it holds, read as if somebody wished us ill."""
 
 import json
+import re
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 from unchunk.domain import Heading, OwnerId
 from unchunk.errors import IntegrityError, InvalidInputError
@@ -17,9 +19,11 @@ FORMAT = "unchunk library 1"
 MANIFEST = "manifest.json"
 
 _BLOCK = 1 << 20
+_LARGEST = 1 << 40
+_DIGEST = re.compile("[0-9a-f]{64}")
 _LARGEST_MANIFEST = 500_000_000
 # What damaged or hostile archives make the standard library raise.
-_BROKEN = (
+BROKEN = (
     KeyError,
     TypeError,
     ValueError,
@@ -67,7 +71,7 @@ def verified(
             _check(archive, entry, source, max_bytes)
     except (IntegrityError, InvalidInputError):
         raise
-    except _BROKEN as error:
+    except BROKEN as error:
         raise IntegrityError(f"{source} is damaged: {error!r}; nothing was changed") from None
     places = {(entry.owner, entry.folder, entry.name) for entry in entries}
     if len(places) < len(entries):
@@ -90,20 +94,20 @@ def _entry(record: dict[str, Any], owner: OwnerId | None) -> Entry:
     text = _text_of(record)
     return Entry(
         at=text("entry"),
-        owner=owner or text("owner"),
-        folder=check_name(text("folder")) if record["folder"] else "",
+        owner=_plain(text("owner")) if owner is None else owner,
+        folder=check_name(text("folder")) if text("folder") else "",
         name=check_name(text("name")),
-        original=record["original"] is True,
-        checksum=text("checksum"),
+        original=_one_of(record["original"], (True, False)),
+        checksum=_digest(text("checksum")),
         size=_number(record["size"]),
-        text_checksum=text("text_checksum"),
+        text_checksum=_digest(text("text_checksum")),
         media_type=text("media_type"),
         title=text("title"),
-        notes=tuple(str(note) for note in record["notes"]),
-        pages=tuple(_number(page) for page in record["pages"]),
+        notes=tuple(str(note) for note in _list(record["notes"])),
+        pages=_ascending(_number(page) for page in _list(record["pages"])),
         headings=tuple(
             Heading(_number(at), _number(level), str(title))
-            for at, level, title in record["headings"]
+            for at, level, title in _list(record["headings"])
         ),
         embedder=text("embedder"),
     )
@@ -121,8 +125,39 @@ def _text_of(record: dict[str, Any]) -> Callable[[str], str]:
 
 
 def _number(value: object) -> int:
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value < _LARGEST:
         raise TypeError(f"{value!r} is no number of anything")
+    return value
+
+
+def _one_of(value: object, choices: tuple[bool, ...]) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is none of {choices}")
+    return value
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return value
+
+
+def _ascending(numbers: Iterable[int]) -> tuple[int, ...]:
+    found = tuple(numbers)
+    if found != tuple(sorted(found)):
+        raise ValueError("pages are not in order")
+    return found
+
+
+def _digest(value: str) -> str:
+    if not _DIGEST.fullmatch(value):
+        raise ValueError(f"{value[:80]!r} is no checksum")
+    return value
+
+
+def _plain(value: str) -> str:
+    if any(category(character) == "Cc" for character in value):
+        raise ValueError(f"the owner {value[:80]!r} holds control characters")
     return value
 
 
@@ -138,6 +173,8 @@ def _check(archive: zipfile.ZipFile, entry: Entry, source: Path, max_bytes: int)
             )
         if _checksum(archive, name) != checksum:
             raise IntegrityError(f"{source}: the {part} of {entry.name} is damaged")
+    if entry.original and archive.getinfo(f"{entry.at}/original").file_size != entry.size:
+        raise IntegrityError(f"{source}: the original of {entry.name} has another size: damaged")
     for part in ("vectors", "digests"):
         info = archive.NameToInfo.get(f"{entry.at}/{part}")
         if info is not None:

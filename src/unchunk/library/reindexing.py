@@ -36,7 +36,7 @@ async def migrate(parts: Parts, flow: Flow, report: Report) -> Reindexed:
     await parts.spaces.adopt()
     live = [document for document in await parts.catalog.find() if document.live]
     chosen = [document for document in live if not is_current(parts, document)] or live
-    total, dropped = 0, list[str]()
+    total, dropped = 0, await parts.spaces.retire(partial(_in_use, parts)) if not chosen else []
     while chosen:
         done = (await reindex(parts, chosen, flow, report)).documents
         total += done

@@ -10,7 +10,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from unchunk.domain import Document, DocumentId, Extracted, Version, Whole
-from unchunk.errors import TransientError
+from unchunk.errors import OutputError, TransientError
 from unchunk.library.embedding import Vectoriser, batches, points
 from unchunk.library.layout import lay_out
 from unchunk.library.parts import Parts
@@ -69,7 +69,7 @@ async def commit(parts: Parts, wholes: Sequence[Whole]) -> set[DocumentId]:
     with parts.telemetry.stage("purge"):
         try:
             await _clean_up(parts, wholes, live)
-        except TransientError as error:
+        except (OutputError, TransientError) as error:
             # What is live is live. The rest is listed, and goes at the next start.
             log("what was replaced could not be purged yet: %s", error)
     return live
