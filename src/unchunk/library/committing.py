@@ -37,14 +37,16 @@ class Committer:
     async def _commit_all(self) -> None:
         group, self._waiting = self._waiting, []
         try:
-            live = await commit(self._parts, [whole for whole, _ in group])
+            live = await commit(self._parts, [whole for whole, _ in group]) if group else set()
         except Exception as error:  # noqa: BLE001 - each of the group raises it itself
             for _, done in group:
-                done.set_exception(error)
-                done.exception()  # seen, also where its own task was cancelled
+                if not done.done():  # cancelled, with whoever waited
+                    done.set_exception(error)
+                    done.exception()  # seen, also where nobody waits any more
         else:
             for _, done in group:
-                done.set_result(live)
+                if not done.done():
+                    done.set_result(live)
 
 
 class Room:
