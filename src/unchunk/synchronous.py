@@ -8,22 +8,24 @@ from functools import wraps
 from inspect import isawaitable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
-
-from unchunk.engine import Engine
+from typing import Any, Protocol, Self, TypeVar
 
 T = TypeVar("T")
 
 _GRACE = 10.0
 
 
+class Closable(Protocol):
+    async def close(self) -> None: ...
+
+
 class SynchronousEngine:
-    """Every method of `Engine`, without `await`. Works inside a running event loop, too.
+    """Every method of an `Engine` or a `Collection`, without `await`; in a running loop, too.
 
     All of it runs in one thread beside the caller's. An interrupt cancels what is under way.
     """
 
-    def __init__(self, opening: Callable[[], Coroutine[Any, Any, Engine]]) -> None:
+    def __init__(self, opening: Callable[[], Coroutine[Any, Any, Closable]]) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="unchunk", daemon=True)
         self._thread.start()
@@ -69,8 +71,14 @@ class SynchronousEngine:
 
     @contextmanager
     def _entered(self, manager: AbstractAsyncContextManager[Path]) -> Iterator[Path]:
-        yield self._wait(manager.__aenter__())
-        self._wait(manager.__aexit__(None, None, None))
+        entered = self._wait(manager.__aenter__())
+        try:
+            yield entered
+        except BaseException as error:
+            if not self._wait(manager.__aexit__(type(error), error, error.__traceback__)):
+                raise
+        else:
+            self._wait(manager.__aexit__(None, None, None))
 
     def _wait(self, work: Awaitable[T]) -> T:
         ended = threading.Event()

@@ -1,14 +1,23 @@
 """A library into one file and back."""
 
+import asyncio
 import json
+import sqlite3
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from gates import break_off, hold, in_time, part
 from homes import Home
 from unchunk.engine import Engine
-from unchunk.errors import IntegrityError, InvalidInputError, OutputError
+from unchunk.errors import (
+    IndexUnavailableError,
+    IntegrityError,
+    InvalidInputError,
+    OutputError,
+    ProviderUnavailableError,
+)
 
 TEXT = "# Title\n\n" + "Some words that are worth keeping. " * 100
 
@@ -111,3 +120,135 @@ def test_an_export_that_fails_leaves_no_file(home: Home, tmp_path: Path) -> None
 
     home.run(work)
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE texts SET content = CAST(replace(content, 'worth', 'WORTH') AS BLOB)",
+        "UPDATE texts SET content = x'00'",
+        "DELETE FROM texts",
+    ],
+)
+def test_a_document_whose_text_is_damaged_or_gone_is_left_out_and_named(
+    home: Home, tmp_path: Path, damage: str
+) -> None:
+    archive = tmp_path / "library.zip"
+    home.file("a.md", TEXT)
+    home.file("b.md", TEXT + "more")
+    home.run(lambda engine: engine.add(home.files))
+    database = sqlite3.connect(home.folder / "catalog.sqlite")
+    with database:
+        [damaged] = database.execute("SELECT id FROM documents WHERE name = 'b.md'")
+        assert database.execute(f"{damage} WHERE document = ?", damaged).rowcount == 1
+    database.close()
+
+    async def pack(engine: Engine) -> None:
+        moved = await engine.export(archive)
+        assert (moved.documents, moved.lost, moved.damaged) == (1, (), ("b.md",))
+
+    async def unpack(engine: Engine) -> None:
+        assert (await engine.restore(archive)).documents == 1
+        assert await engine.text("a.md") == TEXT
+
+    home.run(in_time(pack))
+    Home(tmp_path / "other").run(in_time(unpack))
+
+
+def test_a_damaged_original_stays_behind_and_its_text_moves(home: Home, tmp_path: Path) -> None:
+    archive = tmp_path / "library.zip"
+    home.file("a.md", TEXT)
+    home.run(lambda engine: engine.add(home.files))
+    [original] = [path for path in (home.folder / "uploads").rglob("*") if path.is_file()]
+    original.write_text("something else")
+
+    async def pack(engine: Engine) -> None:
+        moved = await engine.export(archive)
+        assert (moved.documents, moved.lost, moved.damaged) == (1, ("a.md",), ())
+
+    async def unpack(engine: Engine) -> None:
+        assert (await engine.restore(archive)).documents == 1
+        assert await engine.text("a.md") == TEXT
+
+    home.run(in_time(pack))
+    Home(tmp_path / "other").run(in_time(unpack))
+
+
+@pytest.mark.parametrize("name", ["0.md", "2.md"])
+@pytest.mark.parametrize(("where", "method"), [("catalog", "outline"), ("index", "fetch")])
+@pytest.mark.parametrize("change", ["delete", "reindex", "replace"])
+def test_an_export_goes_on_when_a_document_changes_meanwhile(  # noqa: PLR0917 - the cases
+    home: Home,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
+    where: str,
+    method: str,
+    name: str,
+) -> None:
+    """One that is being exported, or one whose turn comes later."""
+    archive = tmp_path / "library.zip"
+    texts = {f"{number}.md": f"{TEXT} {number}" for number in range(3)}
+    for one, text in texts.items():
+        home.file(one, text)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        gate = hold(monkeypatch, part(engine, where), method)
+        exporting = asyncio.create_task(engine.export(archive))
+        await gate.reached.wait()
+        if change == "delete":
+            assert (await engine.delete(name)).clean
+            del texts[name]
+        elif change == "reindex":
+            await engine.reindex(name)
+        else:
+            texts[name] = "# Another one"
+            await engine.add(home.file(name, texts[name]))
+        gate.opened.set()
+        moved = await exporting
+        assert (moved.documents, moved.lost, moved.damaged) == (len(texts), (), ())
+
+    async def unpack(engine: Engine) -> None:
+        assert (await engine.restore(archive)).documents == len(texts)
+        assert {one.name: await engine.text(one.id) for one in await engine.documents()} == texts
+
+    home.run(in_time(work))
+    Home(tmp_path / "other").run(in_time(unpack))
+
+
+def test_an_export_without_its_index_says_why_and_leaves_no_file(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.file("a.md", TEXT)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        down = IndexUnavailableError("the index is down")
+        break_off(monkeypatch, part(engine, "index"), "fetch", down)
+        with pytest.raises(IndexUnavailableError, match="is down"):
+            await engine.export(tmp_path / "library.zip")
+
+    home.run(in_time(work))
+    assert {path.name for path in tmp_path.iterdir()} == {"files", "home"}
+
+
+def test_a_draft_that_a_restored_version_ends_leaves_nothing(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive, path = tmp_path / "library.zip", home.file("a.md", TEXT)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(path)
+        await engine.export(archive)
+        home.file("a.md", TEXT + "more")
+        with monkeypatch.context() as patch:
+            down = ProviderUnavailableError("the provider is down")
+            break_off(patch, part(engine, "embedder"), "embed", down)
+            assert [one.result for one in await engine.add(path)] == ["waiting"]
+        assert (await engine.restore(archive)).unchanged == 1
+        assert (await engine.document("a.md")).draft is None
+        assert len(await engine._parts.blobs.keys()) == 1
+        assert (await engine.doctor()).findings == ()
+
+    home.run(in_time(work))

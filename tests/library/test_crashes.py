@@ -3,10 +3,8 @@
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -22,12 +20,52 @@ TEXTS = {
 }
 
 
-def adding(home: Home, index: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "unchunk", "--home", str(home.folder), "add", "--json"]
-    environment = {**os.environ, "UNCHUNK_EMBEDDER": "hashing", "UNCHUNK_INDEX": index}
-    return subprocess.Popen(
-        [*command, str(home.files)], env=environment, stdout=subprocess.PIPE, start_new_session=True
+# Adds, and is killed some time after the step of that number; after none, if that is 0.
+KILLED = """
+import os, signal, sys, threading
+from unchunk.adapters.blobs.folder import FolderBlobs
+from unchunk.adapters.catalog import SqlCatalog
+from unchunk.cli import main
+from unchunk.library.lazy import LazyIndex
+
+last, wait, steps = int(sys.argv.pop(1)), float(sys.argv.pop(1)), 0
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def counted(owner, name):
+    real = getattr(owner, name)
+
+    async def step(*arguments, **options):
+        global steps
+        steps += 1
+        if steps == last:
+            threading.Timer(wait, die).start() if wait else die()
+        return await real(*arguments, **options)
+
+    setattr(owner, name, step)
+
+for owner, names in (
+    (SqlCatalog, ("begin", "go_live")), (FolderBlobs, ("put",)), (LazyIndex, ("upsert", "flush"))
+):
+    for name in names:
+        counted(owner, name)
+main()
+"""
+
+
+def added(home: Home, index: str, last: int = 0, wait: float = 0.0) -> bytes:
+    _write(home)
+    command = [sys.executable, "-c", KILLED, str(last), str(wait), "--home", str(home.folder)]
+    done = subprocess.run(
+        [*command, "add", "--json", str(home.files)],
+        env={**os.environ, "UNCHUNK_EMBEDDER": "hashing", "UNCHUNK_INDEX": index},
+        stdout=subprocess.PIPE,
+        timeout=240,
+        check=False,
     )
+    assert done.returncode == 0 or last
+    return done.stdout
 
 
 @pytest.mark.parametrize("index", ["edge", "chroma"])
@@ -35,35 +73,18 @@ def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing_half(
     tmp_path: Path, index: str
 ) -> None:
     rng = random.Random(7)
-    whole = Home(tmp_path / "whole")
-    _write(whole)
-    with adding(whole, index) as process:
-        began = _work_begins(whole)
-        done, _ = process.communicate(timeout=120)
-    takes = time.monotonic() - began
-    chunks = json.loads(done)["counters"]["embedded_chunks"]
+    chunks = json.loads(added(Home(tmp_path / "whole"), index))["counters"]["embedded_chunks"]
     seen = set()
     for moment in range(MOMENTS):
         home = Home(tmp_path / str(moment))
-        _write(home)
-        with adding(home, index) as process:
-            _work_begins(home)
-            time.sleep(takes * rng.random())
-            process.send_signal(signal.SIGKILL)
+        # Each file has three steps, and each group of at most sixteen that go live has two.
+        last = 1 + moment * (3 * FILES + 6) // (MOMENTS - 1)
+        added(home, index, last, rng.random() / 20 if moment else 0.0)
         live, cached = home.run(_after, index=index)
         embedded = home.run(_again, index=index)
         assert embedded <= chunks - cached
         seen.add(live)
     assert len(seen) > 1, "the kills hit different moments"
-
-
-def _work_begins(home: Home) -> float:
-    """Wait until Python has started and the first file is on its way in."""
-    began = time.monotonic()
-    while not list(home.folder.glob("uploads/*")):
-        assert time.monotonic() < began + 60
-        time.sleep(0.005)
-    return time.monotonic()
 
 
 def _write(home: Home) -> None:

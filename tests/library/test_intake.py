@@ -4,12 +4,15 @@ import asyncio
 import os
 import resource
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 
+from gates import until
 from unchunk.errors import ExtractionError, InvalidInputError, OutputError
-from unchunk.library.intake import Source, check_name, sources, stage
+from unchunk.library import intake
+from unchunk.library.intake import Source, Staged, check_name, sources, stage
 
 
 def files(*paths: str | Path) -> dict[str, str]:
@@ -38,6 +41,16 @@ def test_a_pattern_stands_for_its_files(tmp_path: Path) -> None:
     assert list(files(f"{tmp_path}/*.md")) == ["a.md"]
     assert list(files(f"{tmp_path}/**/*.md")) == ["a.md", "sub/c.md"]
     assert list(files(f"{tmp_path}/su*")) == ["sub/c.md"]
+
+
+def test_a_pattern_takes_folders_whatever_else_it_finds(tmp_path: Path) -> None:
+    make(tmp_path, "sub/a.md", "sub/deep/a.md", "other/deep/a.md")
+    below = ["other/deep/a.md", "sub/a.md", "sub/deep/a.md"]
+    assert list(files(f"{tmp_path}/*")) == below
+    make(tmp_path, "b.md")
+    assert list(files(f"{tmp_path}/*")) == ["b.md", *below]
+    assert sorted(files(f"{tmp_path}/**")) == ["b.md", *below]
+    assert list(files(f"{tmp_path}/*/deep")) == ["other/deep/a.md", "sub/deep/a.md"]
 
 
 def test_a_file_with_a_bracket_in_its_name_is_no_pattern(tmp_path: Path) -> None:
@@ -121,6 +134,38 @@ def test_what_cannot_be_taken_says_why_and_leaves_nothing(tmp_path: Path) -> Non
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))
         assert fails(tmp_path / "socket", incoming).code == "unreadable"
+
+
+def test_a_copy_that_is_cancelled_before_it_begins_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text("hello")
+    incoming = tmp_path / "incoming"
+    incoming.mkdir()
+    reached, go = threading.Event(), threading.Event()
+    copied: list[Staged] = []
+    copy = intake._copy
+
+    def late(source: int, target: Path, max_bytes: int) -> Staged:
+        reached.set()
+        go.wait()
+        copied.append(copy(source, target, max_bytes))
+        return copied[0]
+
+    monkeypatch.setattr(intake, "_copy", late)
+
+    async def work() -> None:
+        async with asyncio.timeout(60):
+            staging = asyncio.create_task(stage(Source(tmp_path / "a", "a"), incoming, 1000))
+            await until(reached.is_set)
+            staging.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await staging
+            go.set()
+            await until(lambda: bool(copied))
+            await until(lambda: not any(incoming.iterdir()))
+
+    asyncio.run(work())
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from gates import hold, in_time, until
 from homes import Home
 from unchunk.engine import Engine
 from unchunk.errors import (
@@ -14,6 +15,7 @@ from unchunk.errors import (
     NotFoundError,
 )
 from unchunk.library.ingest import Outcome
+from unchunk.retrieval.shelf import Where
 
 WHALE = "# Whales\n\nThe white whale swam before him.\n\n" + "It was a long voyage. " * 200
 HARBOUR = "# Harbour\n\nBoats over nine metres pay dues.\r\n\r\nThe quay is closed at night.  \n"
@@ -257,12 +259,16 @@ def test_a_search_keeps_to_its_folders_and_documents(home: Home) -> None:
     async def work(engine: Engine) -> None:
         [one] = await engine.add(path, folder="sea")
         await engine.add(path, folder="land")
-        for options in ({"folders": ["sea"]}, {"documents": [one.document]}):
-            found = await engine.search("whale", **options)  # type: ignore[arg-type] # two kinds
+        for where in (Where(folders=("sea",)), Where(documents=(one.document,))):
+            found = await engine.search("whale", where=where)
             assert {hit.folder for hit in found.hits} == {"sea"}
-        assert (await engine.search("whale", folders=[])).hits == ()
+        assert (await engine.search("whale", where=Where(folders=()))).hits == ()
         with pytest.raises(InvalidInputError, match="empty"):
             await engine.search("  ")
+        for limit in (0, -1, 1001, 10**20):
+            with pytest.raises(InvalidInputError, match="between 1 and 1000"):
+                await engine.search("whale", limit=limit)
+        assert (await engine.search("whale", limit=1000)).hits
         with pytest.raises(InvalidInputError, match="may be one of"):
             await engine.document("whale.md")
 
@@ -315,16 +321,16 @@ def test_a_changed_chunking_is_refused_until_the_library_is_migrated(home: Home)
 
 
 def test_a_changed_embedder_is_migrated_beside_the_old_index_while_searches_go_on(
-    home: Home,
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(60):
-        home.file(f"{number}.md", f"# Part {number}\n\nThe white whale of part {number}.\n")
+    everything = {f"{number}.md" for number in range(60)}
+    for name in everything:
+        home.file(name, f"# Part {name}\n\nThe white whale of part {name}.\n")
     home.run(lambda engine: engine.add(home.files))
 
     async def work(engine: Engine) -> None:
         with pytest.raises(MigrationNeededError, match="embedder 'hashing', not 'hashing:128'"):
             await engine.add(home.files)
-        everything = {f"{number}.md" for number in range(60)}
         seen: list[set[str]] = []
 
         async def searching() -> None:
@@ -333,18 +339,46 @@ def test_a_changed_embedder_is_migrated_beside_the_old_index_while_searches_go_o
                 seen.append({hit.name for hit in found.hits})
                 await asyncio.sleep(0)
 
+        async def searched() -> None:
+            """Searches are made that begin now or later."""
+            wanted = len(seen) + 3
+            await until(lambda: searches.done() or len(seen) >= wanted)
+
+        async def spaces_of_documents() -> set[str]:
+            return {one.live.space for one in await engine.documents() if one.live}
+
+        # Before the first document moves, with some moved, and with all moved.
+        first = hold(monkeypatch, engine._parts.catalog, "outline")
+        later = hold(monkeypatch, engine._parts.catalog, "outline", call=40)
+        retiring = hold(monkeypatch, engine._parts.spaces, "retire")
+        old = engine._parts.spaces.active.name
         searches = asyncio.create_task(searching())
-        done = await engine.migrate()
+        await searched()
+        migrating = asyncio.create_task(engine.migrate())
+        await first.reached.wait()
+        await searched()
+        first.opened.set()
+        await later.reached.wait()
+        assert len(await spaces_of_documents()) == 2
+        await searched()
+        later.opened.set()
+        await retiring.reached.wait()
+        assert old not in await spaces_of_documents()
+        await searched()
+        retiring.opened.set()
+        done = await migrating
+        await searched()
         searches.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await searches
         assert done.documents == 60
-        assert len(done.dropped) == 1
-        assert len(seen) > 1
+        assert done.dropped == (old,)
         assert all(names == everything for names in seen)
         assert {hit.name for hit in (await engine.search("whale", limit=100)).hits} == everything
         assert (await engine.doctor()).findings == ()
         assert len(engine._parts.spaces.all) == 1
 
-    home.run(work, embedder="hashing:128")
+    home.run(in_time(work), embedder="hashing:128")
 
 
 def test_an_interrupted_migration_goes_on_and_both_halves_are_found(home: Home) -> None:

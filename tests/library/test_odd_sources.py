@@ -104,6 +104,35 @@ def test_a_library_inside_the_folder_that_is_added_is_left_out(home: Home) -> No
     assert len(list(home.folder.glob("uploads/local/*/*"))) == 1
 
 
+@pytest.mark.parametrize("index", ["edge", "chroma"])
+def test_what_lies_in_the_home_beside_the_library_is_added_and_the_library_is_not(
+    home: Home, index: str
+) -> None:
+    home.folder = home.files
+    home.file("unchunk.toml", "max_pages = 1000\n")
+    home.file("models/model.txt", TEXT)
+    path = home.file("docs/a.md", TEXT)
+    home.file("index.md", f"{TEXT} Of the index.")
+
+    async def work(engine: Engine) -> None:
+        assert results(await engine.add(path.parent)) == {"a.md": "added"}
+        assert results(await engine.add(path)) == {"a.md": "unchanged"}
+        await engine.search("words")
+        assert results(await engine.add(home.folder)) == {
+            "docs/a.md": "linked",
+            "index.md": "added",
+        }
+
+    home.run(work, index=index)
+
+
+def test_a_folder_that_was_in_use_before_it_became_a_home_loses_nothing(home: Home) -> None:
+    home.folder = home.files
+    path = home.file("incoming/letters/a.md", TEXT)
+    home.run(lambda engine: engine.documents())
+    assert path.read_text() == TEXT
+
+
 def test_a_wrong_name_among_those_to_delete_deletes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

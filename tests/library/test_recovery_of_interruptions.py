@@ -1,13 +1,13 @@
 """Work that was killed, failed, was cancelled or is no longer wanted: what is left is sound."""
 
 import asyncio
-import os
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,7 @@ import asyncio, importlib, os, signal, sys
 from unchunk.settings import load
 from unchunk.wiring import open_engine
 
-home, embedder, module, kind, method, call = sys.argv[1:]
+home, embedder, index, module, kind, method, call = sys.argv[1:]
 owner = getattr(importlib.import_module(module), kind)
 real, calls = getattr(owner, method), 0
 
@@ -50,16 +50,35 @@ async def deadly(*arguments, **options):
     return done
 
 async def work():
-    settings = load(home, {}, embedder=embedder, chunk_size=100, chunk_overlap=10)
+    small = {"chunk_size": 100, "chunk_overlap": 10}
+    settings = load(home, {}, embedder=embedder, index=index, **small)
     engine = await open_engine(settings)
     setattr(owner, method, deadly)
     await engine.migrate()
 
 asyncio.run(work())
 """
+# Has half a file on its way in, and is gone.
+STAGING = """
+import asyncio, os, signal, sys
+from unchunk.settings import load
+from unchunk.wiring import open_engine
+
+async def work():
+    engine = await open_engine(load(sys.argv[1], {}, embedder="hashing"))
+    (engine._parts.incoming / "half").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(work())
+"""
 LAZY = ("unchunk.library.lazy", "LazyIndex")
 CATALOG = ("unchunk.adapters.catalog.catalog", "SqlCatalog")
 EDGE = ("unchunk.adapters.index.edge", "EdgeIndexes")
+
+
+def migrate_and_die(home: Home, *arguments: str) -> None:
+    command = [sys.executable, "-c", KILLED, str(home.folder), *arguments]
+    assert subprocess.run(command, timeout=240, check=False).returncode == -signal.SIGKILL
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +106,7 @@ def test_a_library_that_was_killed_while_it_was_written_anew_is_whole_again(
     home: Home, library: Path, *, embedder: str, where: tuple[str, str], method: str, call: int
 ) -> None:
     shutil.copytree(library, home.folder)
-    command = [sys.executable, "-c", KILLED, str(home.folder), embedder, *where]
-    killed = subprocess.run([*command, method, str(call)], timeout=60, check=False)
-    assert killed.returncode == -signal.SIGKILL
+    migrate_and_die(home, embedder, "edge", *where, method, str(call))
 
     async def after(engine: Engine) -> None:
         assert (await engine.doctor()).findings == ()
@@ -104,6 +121,41 @@ def test_a_library_that_was_killed_while_it_was_written_anew_is_whole_again(
         assert (await engine.doctor()).findings == ()
 
     home.run(in_time(after), embedder=embedder, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("where", "method", "call", "then"),
+    [
+        (CATALOG, "note", 1, "edge"),
+        (CATALOG, "go_live", 1, "edge"),
+        (CATALOG, "go_live", 1, "chroma"),
+        # The first is of what may lie where the new index is to be, the second of the old one.
+        (EDGE, "drop", 2, "edge"),
+    ],
+)
+def test_a_library_that_was_killed_between_two_kinds_of_index_goes_on_to_either(
+    home: Home, *, where: tuple[str, str], method: str, call: int, then: str
+) -> None:
+    texts = {name: text for name, text in TEXTS.items() if name != "long.md"}
+    for name, text in texts.items():
+        home.file(name, text)
+    home.run(lambda engine: engine.add(home.files), **SMALL)
+    migrate_and_die(home, "hashing", "chroma", *where, method, str(call))
+
+    async def goes_on(engine: Engine, *, before: str, after: str) -> None:
+        for name in (before, after):
+            assert (await engine.doctor()).findings == ()
+            found = await engine.search("the whale of words", limit=1000)
+            assert {hit.name for hit in found.hits} == set(texts)
+            assert (await engine.delete(name)).clean
+            del texts[name]
+            await engine.migrate()
+            assert len(engine._parts.spaces.all) == 1
+        assert (await engine.doctor()).findings == ()
+
+    home.run(in_time(partial(goes_on, before="0.md", after="1.md")), index=then, **SMALL)
+    other = "edge" if then == "chroma" else "chroma"
+    home.run(in_time(partial(goes_on, before="2.md", after="3.md")), index=other, **SMALL)
 
 
 @pytest.mark.parametrize("embedder", ["hashing", "hashing:128"])
@@ -210,7 +262,7 @@ def test_a_text_whose_original_is_damaged_too_is_told_and_not_touched(home: Home
     home.run(in_time(work))
 
 
-REMOTE: dict[str, str | float] = {"embedder": "openai:some-model", "embedder_patience": 5}
+REMOTE: dict[str, str | float] = {"embedder": "openai:some-model", "embedder_patience": 60}
 
 
 def picky(handler: object, body: dict[str, object]) -> None:
@@ -287,18 +339,37 @@ def test_a_cancelled_call_leaves_no_copy_of_a_file_behind(
 
 
 def test_what_a_killed_process_was_bringing_in_is_swept_away(home: Home) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    for number in (dead.pid, os.getpid()):
-        left = home.folder / "incoming" / str(number) / "half"
-        left.parent.mkdir(parents=True)
-        left.write_text(WHALE)
+    died = subprocess.run([sys.executable, "-c", STAGING, str(home.folder)], check=False)
+    assert died.returncode == -signal.SIGKILL
+    [left] = (home.folder / "incoming").glob("*/half")
 
     async def work(engine: Engine) -> None:
-        assert [path.name for path in (home.folder / "incoming").iterdir()] == [str(os.getpid())]
+        assert not left.parent.exists()
+        assert list((home.folder / "incoming").iterdir()) == [engine._parts.incoming]
         assert list(engine._parts.incoming.iterdir()) == []
 
     home.run(work)
+
+
+def test_engines_that_open_and_close_beside_another_leave_its_files_alone(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = home.file("whale.md", WHALE)
+
+    async def work(first: Engine) -> None:
+        async with home.open() as second:
+            gate = hold(monkeypatch, second._parts.blobs, "put")
+            adding = asyncio.create_task(second.add(path))
+            await gate.reached.wait()
+            await first.close()
+            async with home.open() as third:
+                assert await third.documents()
+            gate.opened.set()
+            assert [one.result for one in await adding] == ["added"]
+            assert await second.text("whale.md") == WHALE
+
+    home.run(in_time(work))
+    assert list((home.folder / "incoming").iterdir()) == []
 
 
 def test_closing_twice_is_closing_once(home: Home) -> None:

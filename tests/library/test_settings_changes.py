@@ -2,8 +2,9 @@
 
 import asyncio
 import shutil
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import servers
-from adapters.embed.provider import Handler, provider, reply
+from adapters.embed.provider import Handler, provider, refuse, reply
 from gates import hold, in_time, until
 from homes import Home
 from unchunk.adapters.embed.hashing import HashingEmbedder
@@ -24,6 +25,8 @@ from unchunk.errors import (
     MigrationNeededError,
     ProviderUnavailableError,
 )
+from unchunk.settings import load
+from unchunk.wiring import _indexes
 
 WHALE = "# Whales\n\nThe white whale swam before him.\n\n" + "It was a long voyage. " * 200
 TEXTS = {f"{n}.md": f"# Part {n}\n\nThe white whale of part {n}." for n in range(6)}
@@ -70,7 +73,7 @@ def test_another_kind_of_index_or_another_language_is_refused_until_it_is_migrat
         assert len(await engine.documents()) == len(TEXTS)
         found = await engine.search("the white whale")
         if setting == "index":
-            # What is in the other index is not found, which must not go unsaid.
+            assert {hit.name for hit in found.hits} == set(TEXTS)
             assert says in found.notes[0]
         assert (await engine.migrate()).documents == len(TEXTS)
         assert (await engine.search("the white whale")).notes == ()
@@ -167,6 +170,54 @@ def test_documents_come_go_and_are_found_while_the_library_is_migrated(
     home.run(in_time(work), embedder="hashing:128")
 
 
+@pytest.mark.parametrize("call", ["doctor", "export"])
+def test_the_doctor_and_an_export_go_on_when_the_index_they_read_is_dropped(
+    home: Home, tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    shutil.copytree(library, home.folder)
+
+    async def work(engine: Engine) -> None:
+        old = engine._parts.spaces.active.index
+        gate = hold(monkeypatch, old, "census" if call == "doctor" else "fetch")
+        looking = asyncio.create_task(doctor(engine) if call == "doctor" else export(engine))
+        await gate.reached.wait()
+        assert len((await engine.migrate()).dropped) == 1
+        gate.opened.set()
+        await looking
+
+    async def doctor(engine: Engine) -> None:
+        assert (await engine.doctor()).findings == ()
+
+    async def export(engine: Engine) -> None:
+        assert (await engine.export(tmp_path / "library.zip")).documents == len(TEXTS)
+
+    async def restored(engine: Engine) -> None:
+        assert (await engine.restore(tmp_path / "library.zip")).documents == len(TEXTS)
+        assert "embedded_chunks" not in (await engine.counts()).counters
+
+    home.run(in_time(work), embedder="hashing:128")
+    if call == "export":
+        Home(tmp_path / "other").run(in_time(restored), embedder="hashing:128")
+
+
+def test_an_index_that_is_being_dropped_is_no_leftover(
+    home: Home, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(library, home.folder)
+
+    async def work(engine: Engine) -> None:
+        await engine._parts.spaces.adopt()
+        [indexes] = engine._parts.spaces._indexes.values()
+        gate = hold(monkeypatch, indexes, "drop")
+        migrating = asyncio.create_task(engine.migrate())
+        await gate.reached.wait()
+        assert (await engine.doctor(fix=True)).findings == ()
+        gate.opened.set()
+        assert len((await migrating).dropped) == 1
+
+    home.run(in_time(work), embedder="hashing:128")
+
+
 async def all_have_left(engine: Engine, space: str) -> bool:
     return not any(one.live and one.live.space == space for one in await engine.documents())
 
@@ -209,6 +260,84 @@ def served(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 QDRANT = qdrant.QdrantIndexes
+
+
+async def goes_to_another_index(engine: Engine, before: str, after: str) -> None:
+    """One document is deleted before the library is migrated, and one when it is."""
+    assert (await engine.delete(before)).clean
+    await engine.migrate()
+    assert (await engine.delete(after)).clean
+    await assert_in_one_space(engine)
+    assert await names_found(engine) == {one.name for one in await engine.documents()}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("edge", "chroma"), ("chroma", "edge"), ("edge", "qdrant"), ("qdrant", "chroma")],
+)
+def test_from_one_kind_of_index_to_another_and_back_nothing_deleted_is_left_anywhere(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str
+) -> None:
+    for name, text in TEXTS.items():
+        home.file(name, text)
+    with ExitStack() as stack:
+        kinds = {"edge": "edge", "chroma": "chroma"}
+        if "qdrant" in (first, second):
+            kinds["qdrant"] = stack.enter_context(served(tmp_path / "server", monkeypatch))
+        home.run(lambda engine: engine.add(home.files), index=kinds[first])
+        there = partial(goes_to_another_index, before="0.md", after="1.md")
+        home.run(in_time(there), index=kinds[second])
+        back = partial(goes_to_another_index, before="2.md", after="3.md")
+        home.run(in_time(back), index=kinds[first])
+
+
+def test_a_library_leaves_an_index_that_is_no_longer_installed(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.file("0.md", TEXTS["0.md"])
+    home.run(lambda engine: engine.add(home.files), index="chroma")
+    monkeypatch.setitem(sys.modules, "chromadb", None)
+    monkeypatch.delitem(sys.modules, "unchunk.adapters.index.chroma")
+
+    async def leaves(engine: Engine) -> None:
+        with pytest.raises(IndexUnavailableError, match="Chroma is not installed"):
+            await engine.search("the white whale")
+        assert (await engine.migrate()).documents == 1
+        assert await names_found(engine) == {"0.md"}
+
+    home.run(in_time(leaves))
+    home.run(in_time(assert_in_one_space))
+
+
+def test_the_key_of_one_server_is_not_for_another(tmp_path: Path) -> None:
+    there, elsewhere = "qdrant:http://127.0.0.1:1", "qdrant:http://127.0.0.1:2"
+    for index, key in ((there, "secret"), (elsewhere, None)):
+        indexes = _indexes(load(tmp_path, {}, index=there, index_key="secret"), "", index)
+        assert isinstance(indexes, QDRANT)
+        assert indexes._api_key == key
+
+
+def test_a_library_leaves_a_server_that_is_gone_and_takes_nothing_old_from_it_when_it_is_back(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in TEXTS.items():
+        home.file(name, text)
+    with served(tmp_path / "server", monkeypatch) as index:
+        home.run(lambda engine: engine.add(home.files), index=index)
+
+    async def leaves(engine: Engine) -> None:
+        assert (await engine.migrate()).documents == len(TEXTS)
+        assert (await engine.delete("0.md")).clean
+
+    async def returns(engine: Engine) -> None:
+        await engine.migrate()
+        await assert_in_one_space(engine)
+        assert await names_found(engine) == set(TEXTS) - {"0.md"}
+
+    home.run(in_time(leaves))
+    home.run(in_time(assert_in_one_space))
+    with served(tmp_path / "server", monkeypatch) as index:
+        home.run(in_time(returns), index=index)
 
 
 def test_without_its_index_a_library_can_be_read_and_files_wait(
@@ -259,7 +388,28 @@ def test_a_new_library_whose_embedder_does_not_answer_opens_and_says_why(home: H
         await assert_in_one_space(engine)
 
     with provider() as server:
-        home.run(in_time(again), embedder_url=f"{server.url}/v1", **options)
+        home.run(in_time(again), embedder="openai:m", embedder_url=f"{server.url}/v1")
+
+
+@pytest.mark.parametrize("call", ["add", "search"])
+def test_a_new_library_asks_an_embedder_again_that_did_not_answer(home: Home, call: str) -> None:
+    home.file("whale.md", WHALE)
+    # A provider that asks for more than is ever waited for is not tried again in the same call.
+    down = refuse(503, {}, retry_after="1000")
+
+    async def work(engine: Engine) -> None:
+        server.plan.append(down)
+        with pytest.raises(ProviderUnavailableError):
+            await (engine.add(home.files) if call == "add" else engine.search("whale"))
+        if call == "search":
+            assert (await engine.search("whale")).hits == ()
+        assert [one.result for one in await engine.add(home.files)] == ["added"]
+        assert await names_found(engine) == {"whale.md"}
+        await assert_in_one_space(engine)
+
+    with provider() as server:
+        server.plan.append(down)
+        home.run(in_time(work), embedder="openai:m", embedder_url=f"{server.url}/v1")
 
 
 def test_a_library_whose_embedder_is_no_longer_known_is_searched_by_words(

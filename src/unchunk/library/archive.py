@@ -9,6 +9,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -18,15 +19,24 @@ from uuid import uuid4
 
 import numpy as np
 
-from unchunk.domain import ChunkKey, Document, Extracted, OwnerId, Version
-from unchunk.errors import InvalidInputError, NotFoundError, OutputError
+from unchunk.domain import Document, Extracted, OwnerId, Version
+from unchunk.errors import (
+    IntegrityError,
+    InvalidInputError,
+    NotFoundError,
+    OutputError,
+    TransientError,
+)
 from unchunk.library.committing import Flow, each
 from unchunk.library.embedding import DIGEST_SIZE, digest
 from unchunk.library.keys import blob_key
 from unchunk.library.layout import embedded_text, lay_out
 from unchunk.library.manifest import BROKEN, FORMAT, MANIFEST, Entry, verified
+from unchunk.library.packing import pack
 from unchunk.library.parts import Parts
+from unchunk.library.purging import purge_document
 from unchunk.library.writing import write
+from unchunk.telemetry import log
 
 _BLOCK = 1 << 20
 
@@ -35,25 +45,40 @@ Watch = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How much went out of, or came into, a library; `lost` have no original any more."""
+    """How much went out of, or came into, a library.
+
+    `lost` went without their originals, which are gone or damaged; `damaged` were left out,
+    because their texts are.
+    """
 
     documents: int
     unchanged: int = 0
     lost: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
 
 
 async def export(parts: Parts, owner: OwnerId | None, target: Path, watch: Watch) -> Moved:
-    """Write all live documents to `target`, which appears only when it is whole."""
+    """Write all live documents to `target`, which appears only when it is whole.
+
+    What is deleted meanwhile is left out; what is written anew goes in as it then is.
+    """
     documents = [one for one in await parts.catalog.find(owner) if one.live]
     temporary = target.with_name(f".{target.name}.{uuid4().hex}")
-    lost = []
+    lost, damaged = [], []
     try:
         with zipfile.ZipFile(temporary, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             entries = []
             for at, document in enumerate(documents):
-                entries.append(await _pack(parts, archive, str(at), document))
-                if not entries[-1]["original"]:
-                    lost.append(document.name)
+                try:
+                    entry = await pack(parts, archive, str(at), document)
+                except (IntegrityError, NotFoundError) as error:
+                    log("%s is not exported: %s", document.name, error)
+                    damaged.append(document.name)
+                    entry = None
+                if entry is not None:
+                    entries.append(entry)
+                    if not entry["original"]:
+                        lost.append(document.name)
                 watch(document.name, at + 1, len(documents))
             manifest = {"format": FORMAT, "documents": entries}
             archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
@@ -64,61 +89,7 @@ async def export(parts: Parts, owner: OwnerId | None, target: Path, watch: Watch
         raise OutputError(f"{target} cannot be written: {error.strerror or error}") from None
     finally:
         temporary.unlink(missing_ok=True)
-    return Moved(len(documents), lost=tuple(lost))
-
-
-async def _pack(
-    parts: Parts, archive: zipfile.ZipFile, at: str, document: Document
-) -> dict[str, Any]:
-    version = document.live
-    assert version is not None
-    text = await parts.catalog.text(version)
-    pages, headings = await parts.catalog.outline(version)
-    await asyncio.to_thread(archive.writestr, f"{at}/text", text.encode())
-    original = bool(version.blob)
-    try:
-        if original:
-            async with parts.blobs.local(version.blob) as path:
-                await asyncio.to_thread(archive.write, path, f"{at}/original")
-    except NotFoundError:
-        original = False
-    return {
-        "entry": at,
-        "owner": document.owner,
-        "folder": document.folder,
-        "name": document.name,
-        "original": original,
-        "checksum": version.checksum,
-        "size": version.size,
-        "text_checksum": version.text_checksum,
-        "media_type": version.media_type,
-        "title": version.title,
-        "notes": version.notes,
-        "pages": pages,
-        "headings": headings,
-        "embedder": await _pack_vectors(parts, archive, at, document, version, text),
-    }
-
-
-async def _pack_vectors(  # noqa: PLR0917 - one step of the function above
-    parts: Parts, archive: zipfile.ZipFile, at: str, document: Document, version: Version, text: str
-) -> str:
-    """Which embedder the vectors that were packed are of; empty if there are none."""
-    space = parts.spaces.get(version.space)
-    if space is None:
-        return ""
-    keys = [
-        ChunkKey(document.owner, document.id, version.generation, number)
-        for number in range(version.chunk_count)
-    ]
-    found = await space.index.fetch(keys)
-    if len(found) != len(keys) or not keys:
-        return ""
-    rows = np.stack([found[key] for key in keys]).astype("<f4")
-    archive.writestr(f"{at}/vectors", rows.tobytes())
-    marks = (digest(embedded_text(text, one)) for one in await parts.catalog.chunks(version))
-    archive.writestr(f"{at}/digests", b"".join(marks))
-    return space.identity.fingerprint
+    return Moved(len(entries), lost=tuple(lost), damaged=tuple(damaged))
 
 
 async def restore(
@@ -168,9 +139,12 @@ async def _unpack(parts: Parts, flow: Flow, archive: zipfile.ZipFile, entry: Ent
         blob=blob,
     )
     draft = document.draft
-    if draft is None:
-        return False
     async with parts.desk.hold(document.id), parts.spaces.using() as space:
+        # What another draft left; where that cannot be now, it goes at the next start.
+        with suppress(OutputError, TransientError):
+            await purge_document(parts, document.id)
+        if draft is None:
+            return False
         try:
             document = await parts.catalog.get(document.owner, document.id)
         except NotFoundError:

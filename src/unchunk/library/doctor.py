@@ -5,14 +5,15 @@ they had, and the index holds its chunks and no others.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from unchunk.domain import Document, Span, Version
-from unchunk.errors import ExtractionError, IntegrityError, NotFoundError
+from unchunk.domain import Document, DocumentId, Span, Version
+from unchunk.errors import IntegrityError, NotFoundError, UnchunkError
 from unchunk.library.committing import Flow
 from unchunk.library.parts import Parts
 from unchunk.library.purging import belongs, purge
@@ -21,6 +22,8 @@ from unchunk.text.chunking import uncovered
 
 Kind = Literal["text", "original", "index", "leftover"]
 Watch = Callable[[int, int], None]
+# How many chunks of a document there are, by space and generation.
+_Kept = dict[tuple[str, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,112 +49,191 @@ class Examination:
         return all(finding.fixed for finding in self.findings)
 
 
+class _Fault(NamedTuple):
+    """What is wrong, and what would mend it."""
+
+    kind: Kind
+    message: str
+    cure: Callable[[], Awaitable[object]] | None
+    document: str = ""
+
+
 async def examine(parts: Parts, flow: Flow, *, fix: bool, watch: Watch) -> Examination:
     """Look at everything; `watch` is told how many documents are done, of how many.
 
-    What others work on meanwhile is left to them.
+    What others work on meanwhile is left to them: whatever seems wrong is looked at again.
+    What cannot be mended now is told, and the rest is mended.
     """
-    findings = [finding async for finding in _leftovers(parts, fix=fix)]
+    mend = partial(_mend, fix=fix)
+    findings = [await mend(fault) async for fault in _leftovers(parts)]
     documents = await parts.catalog.find()
     for at, document in enumerate(documents, 1):
-        if document.live is not None and not parts.desk.is_held(document.id):
-            findings += [one async for one in _original(parts, document, document.live)]
-            findings += [one async for one in _text(parts, flow, document, document.live, fix=fix)]
+        faults = await _settled(parts, document.id, document, partial(_content, parts, flow))
+        findings += [await mend(fault) for fault in faults]
         watch(at, len(documents))
-    findings += [finding async for finding in _index(parts, flow, fix=fix)]
+    findings += [await mend(fault) async for fault in _index(parts, flow)]
     chunks = sum(document.live.chunk_count for document in documents if document.live)
     return Examination(len(documents), chunks, tuple(findings))
 
 
-async def _text(
-    parts: Parts, flow: Flow, document: Document, version: Version, *, fix: bool
-) -> AsyncIterator[Finding]:
+async def _mend(fault: _Fault, *, fix: bool) -> Finding:
+    kind, message, cure, document = fault
+    if not fix or cure is None:
+        return Finding(kind, message, document)
+    try:
+        await cure()
+    except UnchunkError as error:
+        return Finding(kind, f"{message}; it cannot be mended now: {error}", document)
+    return Finding(kind, message, document, fixed=True)
+
+
+async def _settled(
+    parts: Parts,
+    identity: DocumentId,
+    document: Document | None,
+    look: Callable[[Document | None], Awaitable[list[_Fault]]],
+) -> list[_Fault]:
+    """What is wrong with a document that nobody changed while it was looked at."""
+    while faults := await look(document):
+        again = await _again(parts, document)
+        if parts.desk.is_held(identity):
+            break
+        if again == document:
+            return faults
+        document = again
+    return []
+
+
+async def _again(parts: Parts, document: Document | None) -> Document | None:
+    try:
+        return document and await parts.catalog.get(document.owner, document.id)
+    except NotFoundError:
+        return None
+
+
+async def _content(parts: Parts, flow: Flow, document: Document | None) -> list[_Fault]:
+    if document is None or document.live is None:
+        return []
+    version = document.live
+    faults = [
+        _Fault("original", problem, None, document.name)
+        async for problem in _original(parts, version)
+    ]
+    async for problem, read in _text(parts, version):
+        cure = partial(_rewrite, parts, flow, document, read)
+        faults.append(_Fault("text", problem, cure, document.name))
+    return faults
+
+
+async def _text(parts: Parts, version: Version) -> AsyncIterator[tuple[str, Read]]:
     """A text that is damaged is read again from its original; chunks are made of the text."""
     try:
         text = await parts.catalog.text(version)
         chunks = await parts.catalog.chunks(version)
-    except NotFoundError:
-        return  # written anew or deleted since it was listed
-    except IntegrityError:
+    except (IntegrityError, NotFoundError):
         text, chunks = "", []
     if sha256(text.encode()).hexdigest() != version.text_checksum:
-        fixed = fix and await _rewrite(parts, flow, document, from_original)
-        yield Finding("text", "its text is not the one that was stored", document.name, fixed)
+        yield "its text is not the one that was stored", from_original
         return
     spans = [Span(chunk.start, chunk.end) for chunk in chunks]
     whole = "".join(span.of(text) for span in uncovered(spans)) == text
     if not whole or len(chunks) != version.chunk_count:
-        fixed = fix and await _rewrite(parts, flow, document, stored)
-        yield Finding("text", "its chunks do not give its text again", document.name, fixed)
+        yield "its chunks do not give its text again", stored
 
 
-async def _rewrite(parts: Parts, flow: Flow, document: Document, read: Read) -> bool:
-    try:
-        return (await reindex(parts, [document], flow, lambda *_: None, read)).documents == 1
-    except (ExtractionError, IntegrityError, NotFoundError):
-        return False
+async def _rewrite(parts: Parts, flow: Flow, document: Document, read: Read) -> None:
+    done = await reindex(parts, [document], flow, lambda *_: None, read)
+    if not done.documents:
+        raise NotFoundError("there is nothing left to write it from")
 
 
-async def _original(parts: Parts, document: Document, version: Version) -> AsyncIterator[Finding]:
+async def _original(parts: Parts, version: Version) -> AsyncIterator[str]:
     if not version.blob:
         return
     try:
         async with parts.blobs.local(version.blob) as path:
             if await asyncio.to_thread(checksum_of, path) != version.checksum:
-                yield Finding("original", "its original is not the one that came in", document.name)
-    except NotFoundError:
-        yield Finding("original", "its original is gone; the text is not", document.name)
+                yield "its original is not the one that came in"
+    except (NotFoundError, FileNotFoundError):
+        yield "its original is gone; the text is not"
 
 
-async def _index(parts: Parts, flow: Flow, *, fix: bool) -> AsyncIterator[Finding]:
+async def _index(parts: Parts, flow: Flow) -> AsyncIterator[_Fault]:
     """Points that are missing, and points of versions that are neither live nor coming in."""
     # The index first: what comes in later is then unknown to neither.
-    censuses = [(space, await space.index.census()) for space in parts.spaces.all]
+    census = await _census(parts)
     documents = {one.id: one for one in await parts.catalog.find()}
-    counts: Counter[tuple[str, int]] = Counter()
-    for space, census in censuses:
+    for identity in {**documents, **census}:
+        document = documents.get(identity)
+        if _misplaced(parts, flow, identity, document, census[identity]):
+            look = partial(_points, parts, flow, identity)
+            for fault in await _settled(parts, identity, document, look):
+                yield fault
+
+
+async def _points(
+    parts: Parts, flow: Flow, identity: DocumentId, document: Document | None
+) -> list[_Fault]:
+    kept = (await _census(parts, identity))[identity]
+    return _misplaced(parts, flow, identity, document, kept)
+
+
+async def _census(parts: Parts, document: DocumentId | None = None) -> dict[DocumentId, _Kept]:
+    kept: dict[DocumentId, _Kept] = defaultdict(dict)
+    censuses = await parts.spaces.everywhere(lambda index: index.census(document))
+    for space, census in censuses.items():
         for (identity, generation), count in census.items():
-            document = documents.get(identity)
-            if parts.desk.is_held(identity) or belongs(document, generation, space.name):
-                counts[identity, generation] += count
-                continue
-            if fix:
-                await space.index.delete(identity, [generation])
-            name = document.name if document else identity
-            yield Finding("index", f"{count} chunks are no longer part of it", name, fix)
-        if fix:
-            await space.index.flush()
-    for document in documents.values():
-        version = document.live
-        if version is None or parts.desk.is_held(document.id):
-            continue
-        there = counts[document.id, version.generation]
-        if there != version.chunk_count:
-            fixed = fix and await _rewrite(parts, flow, document, stored)
-            found = f"the index holds {there} of its {version.chunk_count} chunks"
-            yield Finding("index", found, document.name, fixed)
+            kept[identity][space, generation] = count
+    return kept
 
 
-async def _leftovers(parts: Parts, *, fix: bool) -> AsyncIterator[Finding]:
+def _misplaced(
+    parts: Parts, flow: Flow, identity: DocumentId, document: Document | None, kept: _Kept
+) -> list[_Fault]:
+    name = document.name if document else identity
+    faults = []
+    for (space, generation), count in kept.items():
+        if not belongs(document, generation, space):
+            cure = partial(_take_out, parts, space, identity, generation)
+            faults.append(_Fault("index", f"{count} chunks are no longer part of it", cure, name))
+    if document is not None and document.live is not None:
+        live = document.live
+        there = kept.get((live.space, live.generation), 0)
+        if there != live.chunk_count:
+            found = f"the index holds {there} of its {live.chunk_count} chunks"
+            cure = partial(_rewrite, parts, flow, document, stored)
+            faults.append(_Fault("index", found, cure, name))
+    return faults
+
+
+async def _take_out(parts: Parts, space: str, document: DocumentId, generation: int) -> None:
+    kept = parts.spaces.get(space)
+    if kept is not None:
+        await kept.index.delete(document, [generation])
+        await kept.index.flush()
+
+
+async def _leftovers(parts: Parts) -> AsyncIterator[_Fault]:
     """What a crash left behind and the next start did not yet remove."""
-    remains = [one for one in await parts.catalog.remains() if not parts.desk.is_held(one.document)]
-    if fix:
-        await purge(parts, remains)
-    for one in remains:
-        yield Finding("leftover", f"generation {one.generation} was not purged", one.document, fix)
-    # Originals first: one that comes in later is noted before it is kept.
+    # Twice: whoever made them remains holds their document by then, or has purged them.
+    before = set(await parts.catalog.remains())
+    for one in await parts.catalog.remains():
+        if one in before and not parts.desk.is_held(one.document):
+            found = f"generation {one.generation} was not purged"
+            yield _Fault("leftover", found, partial(purge, parts, [one]), one.document)
+    # Originals first: one that comes in later is noted before it is kept. And once more: one
+    # that went meanwhile is no leftover.
     keys = await parts.blobs.keys()
-    known = {one.blob for one in await parts.catalog.remains()} | {
+    known = {
         version.blob
         for one in await parts.catalog.find()
         for version in (one.live, one.draft)
         if version
-    }
-    for key in keys.keys() - known:
-        if fix:
-            await parts.blobs.delete(key)
-        yield Finding("leftover", f"the original {key} belongs to no document", "", fix)
+    } | {one.blob for one in await parts.catalog.remains()}
+    if strays := keys.keys() - known:
+        for key in strays & (await parts.blobs.keys()).keys():
+            found = f"the original {key} belongs to no document"
+            yield _Fault("leftover", found, partial(parts.blobs.delete, key))
     for name in await parts.spaces.strays():
-        if fix:
-            await parts.spaces.drop(name)
-        yield Finding("leftover", f"the index {name} belongs to no space", "", fix)
+        found = f"the index {name} belongs to no space"
+        yield _Fault("leftover", found, partial(parts.spaces.drop, name))

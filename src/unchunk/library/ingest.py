@@ -120,8 +120,7 @@ class Ingest:
                 # Where that cannot be now, it goes at the next start.
                 with suppress(TransientError):
                     await purge_document(parts, document.id)
-            parts.telemetry.count("files_unchanged")
-            return self._done(Outcome(name, "unchanged", document.id, document.live.chunk_count))
+            return self._unchanged(document, document.live)
         fresh = document.draft is not None and document.draft.blob == blob
         return await self._alone(document, staged, fresh=fresh)
 
@@ -154,6 +153,9 @@ class Ingest:
             except NotFoundError:
                 return self._overtaken(document)
             if document.draft is None or document.draft.generation != draft.generation:
+                live = document.live
+                if live is not None and live.checksum == draft.checksum:
+                    return self._unchanged(document, live)  # another brought the same in
                 return self._overtaken(document)
             if staged is not None:
                 await parts.blobs.put(draft.blob, staged.path)
@@ -204,6 +206,10 @@ class Ingest:
         log("%s waits: %s", document.name, why)
         self._parts.telemetry.count("files_waiting")
         return self._done(Outcome(document.name, "waiting", document.id, error=why))
+
+    def _unchanged(self, document: Document, live: Version) -> Outcome:
+        self._parts.telemetry.count("files_unchanged")
+        return self._done(Outcome(document.name, "unchanged", document.id, live.chunk_count))
 
     def _overtaken(self, document: Document) -> Outcome:
         error = "it was deleted or replaced while it came in"

@@ -37,20 +37,20 @@ class Staged:
     size: int
 
 
-def sources(paths: Iterable[str | Path], home: Path | None = None) -> list[Source]:
+def sources(paths: Iterable[str | Path], own: Iterable[Path] = ()) -> list[Source]:
     """The files that paths, folders and patterns stand for, each once.
 
     Files of a folder are called by their path inside it. Hidden files and folders are left
-    out, and so is `home`, the library itself; a link that leads out of the folder, and a folder
-    that cannot be read, are problems to tell. Two files of one name are an error: one would
-    take the other's place.
+    out, and so is what is the library's `own`; a link that leads out of the folder, and a
+    folder that cannot be read, are problems to tell. Two files of one name are an error: one
+    would take the other's place.
     """
     found: dict[str, Source] = {}
     seen: set[Path] = set()
-    inside = home.resolve() if home is not None else None
+    left_out = {_real(path) for path in own}
     for source in _all_sources(paths):
         real = _real(source.path)
-        if real in seen or (inside is not None and real.is_relative_to(inside)):
+        if real in seen or not left_out.isdisjoint((real, *real.parents)):
             continue
         if not source.problem:
             seen.add(real)
@@ -77,7 +77,7 @@ def _all_sources(paths: Iterable[str | Path]) -> Iterator[Source]:
         path = Path(given)
         try:
             if path.is_dir():
-                yield from _folder(path)
+                yield from _folder(path, path)
             elif path.exists() or path.is_symlink():
                 yield Source(path, path.name)
             elif has_magic(str(given)):
@@ -98,15 +98,13 @@ def _pattern(pattern: str) -> Iterator[Source]:
     while has_magic(str(base)):
         base = base.parent
     for path in found:
-        if not path.is_dir():
+        if path.is_dir():
+            yield from _folder(path, base)
+        else:
             yield Source(path, path.relative_to(base).as_posix())
-    if all(path.is_dir() for path in found):
-        for folder in found:
-            yield from _folder(folder, folder.parent)
 
 
-def _folder(folder: Path, base: Path | None = None) -> Iterator[Source]:
-    base = base or folder
+def _folder(folder: Path, base: Path) -> Iterator[Source]:
     root = folder.resolve()
     closed: list[OSError] = []
     for parent, folders, files in os.walk(folder, onerror=closed.append):
@@ -152,10 +150,13 @@ async def stage(source: Source, incoming: Path, max_bytes: int) -> Staged:
     if source.problem:
         raise ExtractionError("unreadable", source.problem)
     target = incoming / uuid4().hex
+    copying = asyncio.ensure_future(asyncio.to_thread(_stage, source, target, max_bytes))
     try:
-        return await asyncio.to_thread(_stage, source, target, max_bytes)
+        return await asyncio.shield(copying)
     except asyncio.CancelledError:
+        # The thread goes on, and may not even have begun.
         target.unlink(missing_ok=True)
+        copying.add_done_callback(lambda _: target.unlink(missing_ok=True))
         raise
 
 

@@ -1,20 +1,20 @@
 """An index that is opened when it is first used: what needs none works without it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from unchunk.domain import ChunkKey, DocumentId, Scored, Space, Terms, Within
+from unchunk.domain import ChunkKey, DocumentId, Scored, Terms, Within
 from unchunk.errors import IndexUnavailableError, UnchunkError
-from unchunk.ports import Index, Indexes, Point, Vectors
+from unchunk.ports import Index, Point, Vectors
 
 
 class LazyIndex:
     """`Index`; each call opens it, if that did not succeed before."""
 
-    def __init__(self, indexes: Indexes, space: Space) -> None:
-        self._indexes = indexes
-        self._space = space
+    def __init__(self, open_it: Callable[[], Awaitable[Index]], name: str) -> None:
+        self._open_it = open_it
+        self._name = name
         self._opening = asyncio.Lock()
         self._index: Index | None = None
         self._started: asyncio.Future[Index] | None = None
@@ -50,10 +50,10 @@ class LazyIndex:
     async def _opened(self) -> Index:
         async with self._opening:
             if self._closed:
-                raise IndexUnavailableError(f"the index {self._space.name!r} was closed")
+                raise IndexUnavailableError(f"the index {self._name!r} was closed")
             if self._index is None:
                 if self._started is None:
-                    self._started = asyncio.ensure_future(self._indexes.open(self._space))
+                    self._started = asyncio.ensure_future(self._open_it())
                 # Goes on if the caller is cancelled: what it holds must not be forgotten.
                 started = self._started
                 try:

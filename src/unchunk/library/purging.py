@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unchunk.domain import Document, DocumentId, OwnerId, Remains
-from unchunk.errors import IndexUnavailableError, NotFoundError, OutputError, TransientError
+from unchunk.errors import NotFoundError, OutputError, TransientError
 from unchunk.library.parts import Parts
+from unchunk.ports import Index
 from unchunk.telemetry import log
 
 
@@ -52,15 +53,13 @@ async def purge(parts: Parts, remains: Sequence[Remains]) -> None:
     """Remove versions for good. Can be called again after it failed: each step can be."""
     if not remains:
         return
-    for space in parts.spaces.all:
-        try:
-            for one in remains:
-                await space.index.delete(one.document, None if one.gone else [one.generation])
-            await space.index.flush()
-        except IndexUnavailableError:
-            # Dropped meanwhile, with all that was in it.
-            if parts.spaces.get(space.name) is not None:
-                raise
+
+    async def take_out(index: Index) -> None:
+        for one in remains:
+            await index.delete(one.document, None if one.gone else [one.generation])
+        await index.flush()
+
+    await parts.spaces.everywhere(take_out)
     for one in remains:
         if one.blob:
             await parts.blobs.delete(one.blob)
@@ -103,9 +102,9 @@ async def _receipt(
 ) -> Receipt:
     vectors = 0
     try:
-        for space in parts.spaces.all:
+        for census in (await parts.spaces.everywhere(lambda it: it.census(document))).values():
             # Half of a chunk, where an index has two parts, counts as none of it there.
-            vectors += sum(max(1, count) for count in (await space.index.census(document)).values())
+            vectors += sum(max(1, count) for count in census.values())
     except TransientError as error:
         problem = problem or str(error)
     left = [one for one in await parts.catalog.remains() if one.document == document]

@@ -11,13 +11,24 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
+from typing import TypeVar
 
 from unchunk.domain import Chunking, ChunkingStrategy, EmbedderIdentity, Space
-from unchunk.errors import IntegrityError, MigrationNeededError, TransientError, UnchunkError
+from unchunk.errors import (
+    IndexUnavailableError,
+    IntegrityError,
+    MigrationNeededError,
+    PermanentError,
+    TransientError,
+    UnchunkError,
+)
 from unchunk.library.lazy import LazyIndex
-from unchunk.ports import Catalog, Embedder, Indexes, OpenSpace
+from unchunk.ports import Catalog, Embedder, Index, Indexes, OpenSpace
 from unchunk.telemetry import log
+
+T = TypeVar("T")
 
 _ACTIVE = "active space"
 _CHUNKING = "chunking"
@@ -25,6 +36,8 @@ _SPACE = "space "
 
 # Makes an embedder from how it is named in the settings, and from what is known of it.
 MakeEmbedder = Callable[[str, EmbedderIdentity | None], Awaitable[Embedder]]
+# Makes what keeps indexes, from how the settings name it.
+MakeIndexes = Callable[[str], Indexes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +49,20 @@ class Wanted:
     index: str
     language: str
 
-    @property
-    def kind(self) -> str:
-        """The kind of index: where a server of that kind is, may change."""
-        return self.index.partition(":")[0]
-
 
 class Spaces:
     """The spaces of an open library, kept in step with its catalog."""
 
     def __init__(
-        self, catalog: Catalog, indexes: Indexes, make: MakeEmbedder, wanted: Wanted
+        self,
+        catalog: Catalog,
+        make_indexes: MakeIndexes,
+        make: MakeEmbedder,
+        wanted: Wanted,
     ) -> None:
         self._catalog = catalog
-        self._indexes = indexes
+        self._make_indexes = make_indexes
+        self._indexes = {wanted.index: make_indexes(wanted.index)}
         self._make = make
         self._wanted = wanted
         self._open: dict[str, OpenSpace] = {}
@@ -57,6 +70,7 @@ class Spaces:
         self._problems: dict[str, UnchunkError] = {}
         self._users: dict[str, int] = {}
         self._changed = asyncio.Condition()
+        self._migrating = asyncio.Lock()
         self._active = ""
         self.chunking = wanted.chunking
 
@@ -96,6 +110,17 @@ class Spaces:
     def get(self, name: str) -> OpenSpace | None:
         return self._open.get(name)
 
+    async def everywhere(self, work: Callable[[Index], Awaitable[T]]) -> dict[str, T]:
+        """What `work` gives in each space, by name, but for those that are dropped meanwhile."""
+        found = {}
+        for space in self.all:
+            try:
+                found[space.name] = await work(space.index)
+            except IndexUnavailableError:
+                if space in self.all:
+                    raise
+        return found
+
     @property
     def embedder(self) -> Embedder:
         """The active space's; raises why, if it is not to be had."""
@@ -110,13 +135,11 @@ class Spaces:
         wanted = self._wanted
         changes = [
             f"{what} {recipe[what]!r}, not {asked!r}"
-            for what, asked in (
-                ("embedder", wanted.embedder),
-                ("index", wanted.kind),
-                ("language", wanted.language),
-            )
+            for what, asked in (("embedder", wanted.embedder), ("language", wanted.language))
             if recipe[what] != asked
         ]
+        if _kind(recipe["index"]) != _kind(wanted.index):
+            changes.append(f"index {_kind(recipe['index'])!r}, not {_kind(wanted.index)!r}")
         if wanted.chunking != self.chunking:
             changes.append(f"chunks of {self.chunking}, not {wanted.chunking}")
         return changes
@@ -145,47 +168,67 @@ class Spaces:
 
     async def adopt(self) -> None:
         """Make what the settings want the active space; what is in others stays until moved."""
-        wanted = self._wanted
-        embedder = await self._make(wanted.embedder, None)
-        identity = embedder.identity
-        recipe = {
-            "embedder": wanted.embedder,
-            "index": wanted.kind,
-            "language": wanted.language,
-            "identity": json.dumps(asdict(identity)),
-        }
-        name = _name(identity, wanted)
-        if name in self._open and self._open[name].embedder is not None:
-            await embedder.close()
-        else:
-            self._add(name, recipe, identity, embedder)
-        self._recipes[name] = recipe
-        await self._catalog.note(_SPACE + name, json.dumps(recipe))
-        await self._catalog.note(_CHUNKING, json.dumps(asdict(wanted.chunking)))
-        await self._catalog.note(_ACTIVE, name)
-        self._active, self.chunking = name, wanted.chunking
+        async with self._migrating:
+            wanted, notes = self._wanted, await self._catalog.notes()
+            embedder = await self._make(wanted.embedder, None)
+            recipe = {
+                "embedder": wanted.embedder,
+                "index": wanted.index,
+                "language": wanted.language,
+                "identity": json.dumps(asdict(embedder.identity)),
+            }
+            name = _name(embedder.identity, wanted)
+            try:
+                if _ACTIVE in notes and not notes.get(_SPACE + name):
+                    # What was left there, where it could not be dropped, is out of date.
+                    await self._indexes_of(recipe).drop(name)
+            except BaseException:
+                await embedder.close()
+                raise
+            if name in self._open and self._open[name].embedder is not None:
+                await embedder.close()
+            else:
+                self._add(name, recipe, embedder.identity, embedder)
+            self._recipes[name] = recipe
+            await self._catalog.note(_SPACE + name, json.dumps(recipe))
+            await self._catalog.note(_CHUNKING, json.dumps(asdict(wanted.chunking)))
+            await self._catalog.note(_ACTIVE, name)
+            self._active, self.chunking = name, wanted.chunking
 
     async def retire(self, in_use: Callable[[], Awaitable[set[str]]]) -> list[str]:
         """Drop the spaces that nobody uses and nothing lives in; their names are returned."""
         gone = []
-        for name in [name for name in self._open if name != self._active]:
-            async with self._changed:
-                while self._users.get(name):
-                    await self._changed.wait()
-            if name not in await in_use():
-                gone.append(name)
-                space = self._open.pop(name)
-                await _close(space)
-                await self._indexes.drop(name)
-                await self._catalog.note(_SPACE + name, "")
+        async with self._migrating:
+            for name in [name for name in self._open if name != self._active]:
+                async with self._changed:
+                    while self._users.get(name):
+                        await self._changed.wait()
+                if name not in await in_use():
+                    gone.append(name)
+                    await _close(self._open.pop(name))
+                    await self._drop_former(name)
+                    await self._catalog.note(_SPACE + name, "")
         return gone
+
+    async def _drop_former(self, name: str) -> None:
+        try:
+            await self._indexes_of(self._recipes[name]).drop(name)
+        except UnchunkError as error:
+            # Its server may be gone for good, and the library has left it.
+            log("the former index %s could not be dropped: %s", name, error)
 
     async def strays(self) -> list[str]:
         """Names of indexes that no space belongs to."""
-        return [name for name in await self._indexes.names() if name not in self._open]
+        # Noted before: one that is dropped meanwhile is no stray.
+        noted = await self._catalog.notes()
+        names = await self._indexes[self._wanted.index].names()
+        return [name for name in names if name not in self._open and not noted.get(_SPACE + name)]
 
     async def drop(self, name: str) -> None:
-        await self._indexes.drop(name)
+        """Remove a stray, unless it has become a space meanwhile."""
+        async with self._migrating:
+            if name not in self._open:
+                await self._indexes[self._wanted.index].drop(name)
 
     async def close(self) -> None:
         for space in self._open.values():
@@ -220,13 +263,37 @@ class Spaces:
         identity: EmbedderIdentity,
         embedder: Embedder | None,
     ) -> None:
-        index = LazyIndex(self._indexes, Space(name, identity.dimensions))
+        space = Space(name, identity.dimensions)
+        index = LazyIndex(partial(self._open_index, recipe, space), name)
         self._recipes[name] = recipe
         self._open[name] = OpenSpace(name, recipe["embedder"], identity, index, embedder)
 
+    async def _open_index(self, recipe: dict[str, str], space: Space) -> Index:
+        try:
+            return await self._indexes_of(recipe).open(space)
+        except PermanentError as error:
+            if _kind(recipe["index"]) == _kind(self._wanted.index):
+                raise
+            # It is to be left, and that must be possible without it.
+            raise IndexUnavailableError(f"the former index cannot be used: {error}") from error
+
+    def _indexes_of(self, recipe: dict[str, str]) -> Indexes:
+        """What keeps a space: of its own kind, and for that kind where the settings say it is."""
+        index = recipe["index"]
+        if _kind(index) == _kind(self._wanted.index):
+            index = self._wanted.index
+        if index not in self._indexes:
+            self._indexes[index] = self._make_indexes(index)
+        return self._indexes[index]
+
+
+def _kind(index: str) -> str:
+    """The kind of index: where a server of that kind is, may change."""
+    return index.partition(":")[0]
+
 
 def _name(identity: EmbedderIdentity, wanted: Wanted) -> str:
-    parts = (identity.fingerprint, wanted.kind, wanted.language)
+    parts = (identity.fingerprint, _kind(wanted.index), wanted.language)
     return sha256(repr(parts).encode()).hexdigest()[:16]
 
 

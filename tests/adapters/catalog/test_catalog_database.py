@@ -285,11 +285,15 @@ def test_a_caller_that_goes_away_leaves_all_or_nothing(tmp_path: Path) -> None:
         catalog = await opened(tmp_path / "c.db")
         drafts = [await drafted(catalog, f"{n}.txt", "text") for n in range(20)]
         wholes = [whole_of(draft, f"{n} " * 20_000) for n, draft in enumerate(drafts)]
+        other = sqlite3.connect(tmp_path / "c.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")  # it cannot be done before the caller has gone away
         task = asyncio.create_task(catalog.go_live(wholes))
         await asyncio.sleep(0.001)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        other.execute("COMMIT")
+        other.close()
         await catalog.close()
         catalog = await opened(tmp_path / "c.db")
         assert len(await catalog.live([draft.document for draft in drafts])) in (0, 20)

@@ -130,14 +130,14 @@ class Gate:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.open = threading.Event()
-        self.both_came = threading.Barrier(3, timeout=10)
+        self.both_came = threading.Barrier(3, timeout=60)
         self.came = 0
         monkeypatch.setattr(local, "load_network", lambda *_: self)
 
     def __call__(self, ids: list[int]) -> Vectors:
         if len(ids) > 3 and not self.open.is_set():
             self.both_came.wait()
-            self.open.wait(10)
+            self.open.wait(60)
         self.came += 1
         return np.ones(SIZE, np.float32)
 
@@ -151,7 +151,7 @@ def test_a_question_does_not_wait_for_documents(
     async def scene() -> None:
         reading = asyncio.create_task(embedder.embed([TEXT] * 20, "document"))
         await asyncio.to_thread(gate.both_came.wait)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(50):
             await embedder.embed(["ship"], "query")
         assert not reading.done()
         gate.open.set()

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -26,6 +27,7 @@ from adapters.embed.provider import (
     right,
     vectors,
 )
+from gates import until
 from unchunk.adapters.embed.attempts import Patience
 from unchunk.adapters.embed.endpoints import Endpoint, azure, ollama, openai
 from unchunk.adapters.embed.providers import RemoteModel
@@ -40,7 +42,7 @@ from unchunk.ports import Embedder, Vectors
 from unchunk.testing.embedders import EmbedderContract
 
 MODEL = RemoteModel("some-model", DIMENSIONS)
-HASTY = Patience(attempts=4, timeout=5, deadline=20, first_wait=0.01, longest_wait=0.2)
+HASTY = Patience(attempts=4, timeout=60, deadline=120, first_wait=0.01, longest_wait=0.2)
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def embed(
 
 def hang(fake: Provider) -> Answer:
     def answer(_: Handler, __: dict[str, Any]) -> None:
-        fake.released.wait(30)
+        fake.released.wait()
 
     return answer
 
@@ -191,7 +193,10 @@ def test_requests_carry_no_more_tokens_than_they_may(fake: Provider) -> None:
 
 
 def test_only_so_many_requests_run_side_by_side(fake: Provider) -> None:
+    three = threading.Barrier(3, timeout=60)
+
     def slow(handler: Handler, body: dict[str, Any]) -> None:
+        three.wait()
         fake.released.wait(0.05)
         right(handler, body)
 
@@ -232,18 +237,16 @@ def test_trouble_that_does_not_pass_is_reported_after_all_attempts(fake: Provide
 
 def test_all_attempts_together_end_at_the_deadline(fake: Provider) -> None:
     fake.plan.extend([refuse(503, {})] * 1000)
-    patience = Patience(attempts=1000, deadline=0.3, first_wait=0.02, longest_wait=0.05)
-    begin = time.monotonic()
+    patience = Patience(attempts=1000, deadline=2, first_wait=0.02, longest_wait=0.05)
     with pytest.raises(ProviderUnavailableError):
         embed(fake, ["text"], patience=patience)
-    assert time.monotonic() - begin < 2
     assert 2 <= len(fake.requests) < 500
 
 
 def test_a_provider_that_hangs_is_given_up(fake: Provider) -> None:
     fake.plan.extend([hang(fake)] * 9)
-    patience = Patience(attempts=2, timeout=0.1, deadline=5, first_wait=0.01)
-    with pytest.raises(ProviderUnavailableError, match=r"did not answer within 0\.1 s"):
+    patience = Patience(attempts=2, timeout=1.5, deadline=60, first_wait=0.01)
+    with pytest.raises(ProviderUnavailableError, match=r"did not answer within 1\.5 s"):
         embed(fake, ["text"], patience=patience)
     assert len(fake.requests) == 2
 
@@ -353,7 +356,7 @@ def test_one_failed_request_stops_the_others(fake: Provider) -> None:
     begin = time.monotonic()
     with pytest.raises(ProviderRefusedError, match="who"):
         embed(fake, [f"{number}" for number in range(50)], load=Load(texts=1, requests=4))
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < HASTY.timeout
     assert len(fake.requests) <= 8
 
 
@@ -416,14 +419,15 @@ def test_an_embedder_can_be_cancelled_while_it_waits(fake: Provider) -> None:
     async def scene() -> None:
         patience = Patience(longest_wait=60, deadline=100)
         embedder = RemoteEmbedder(at(fake), MODEL, patience=patience)
-        try:
-            async with asyncio.timeout(0.3):
-                await embedder.embed(["text"], "query")
-        finally:
-            await embedder.close()
+        asking = asyncio.create_task(embedder.embed(["text"], "query"))
+        await until(lambda: bool(fake.requests) and not fake.running)
+        await asyncio.sleep(0.1)  # the answer is on its way, and then it waits
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await embedder.close()
 
-    with pytest.raises(TimeoutError):
-        asyncio.run(scene())
+    asyncio.run(scene())
     assert len(fake.requests) == 1
 
 

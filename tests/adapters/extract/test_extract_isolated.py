@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
@@ -77,7 +78,7 @@ def alive(pid: int) -> bool:
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def gone(pid: int, seconds: float = 10) -> bool:
+def gone(pid: int, seconds: float = 60) -> bool:
     deadline = time.monotonic() + seconds
     while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -140,12 +141,12 @@ def test_workers_are_started_when_needed_kept_and_ended(file: Callable[[bytes], 
 def test_a_size_is_refused_without_reading(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with path.open("wb") as file:
-        file.truncate(2 * 1024**3)
+        file.truncate(64 * 1024**3)
 
     async def work(extractor: IsolatedExtractor) -> None:
-        begun = time.perf_counter()
+        begun = time.process_time()
         assert code(await outcome(extractor, path, "a.txt")) == "too-big"
-        assert time.perf_counter() - begun < 1
+        assert time.process_time() - begun < 1
         assert extractor.pids() == []
 
     run(work)
@@ -171,11 +172,11 @@ def test_a_file_that_takes_too_long_costs_only_itself(file: Callable[[bytes], Pa
         good = outcome(extractor, file(b"Words"), "a.txt")
         found = await asyncio.gather(slow, good)
         assert [code(each) for each in found] == ["too-slow", "read"]
-        assert "2 seconds: raise extract_seconds" in str(found[0])
+        assert "5 seconds: raise extract_seconds" in str(found[0])
         assert gone(pid)
         assert extractor.pids() != [pid]
 
-    run(work, Limits(seconds=2))
+    run(work, Limits(seconds=5))
 
 
 def test_a_large_pdf_does_not_get_more_time_than_there_is(file: Callable[[bytes], Path]) -> None:
@@ -218,14 +219,20 @@ def test_a_file_that_needs_too_much_memory_costs_only_itself(
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT])
 def test_a_worker_that_dies_at_work_fails_one_file(
-    file: Callable[[bytes], Path], number: signal.Signals
+    file: Callable[[bytes], Path], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
+    asked, receive = threading.Event(), process.Worker._receive
+
+    def watched(worker: process.Worker, deadline: float) -> tuple[dict[str, object], bytes]:
+        asked.set()
+        return receive(worker, deadline)
+
     async def work(extractor: IsolatedExtractor) -> None:
         await extractor.extract(file(b"warm"), "a.txt")
         (pid,) = extractor.pids()
+        monkeypatch.setattr(process.Worker, "_receive", watched)
         job = asyncio.create_task(outcome(extractor, file(DEEP_PAGE), "deep.html"))
-        await asyncio.to_thread(wait_until_busy, extractor)
-        await asyncio.sleep(0.1)
+        await asyncio.to_thread(asked.wait)
         os.kill(pid, number)
         found = await job
         assert code(found) == "crashed"
@@ -371,7 +378,7 @@ def take_over(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
         ("os.write(1, b'\\xff' * 12); time.sleep(60)", "crashed"),
         ("sys.exit(3)", "crashed"),
         ("os.write(2, b'memory allocation of 9 bytes failed'); os.abort()", "too-much-memory"),
-        ("import signal; os.kill(os.getpid(), signal.SIGXCPU); time.sleep(9)", "too-slow"),
+        ("import signal; os.kill(os.getpid(), signal.SIGXCPU); time.sleep(60)", "too-slow"),
         ("x = bytearray(held + 80_000_000); os.abort()", "too-much-memory"),
         ("say(b'{'); time.sleep(60)", "crashed"),
         ("os.write(1, b'half'); time.sleep(60)", "too-slow"),
@@ -388,7 +395,7 @@ def test_a_worker_that_was_taken_over_is_not_believed(
     async def work(extractor: IsolatedExtractor) -> None:
         assert code(await outcome(extractor, file(b"Words"), "a.txt")) == expected
 
-    run(work, Limits(seconds=2, memory=100 * MiB))
+    run(work, Limits(seconds=5, memory=100 * MiB))
 
 
 def test_workers_that_never_stay_alive_are_given_up(
@@ -463,5 +470,5 @@ def test_files_with_random_damage_never_do_more_than_fail(file: Callable[[bytes]
     async def all_of_them(extractor: IsolatedExtractor) -> list[Extracted | ExtractionError]:
         return await asyncio.gather(*(outcome(extractor, path, name) for name, path in broken))
 
-    found = run(all_of_them, Limits(seconds=20, memory=512 * MiB), workers=2)
+    found = run(all_of_them, Limits(memory=512 * MiB), workers=2)
     assert "crashed" not in {code(each) for each in found}

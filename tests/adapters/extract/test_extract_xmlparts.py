@@ -24,11 +24,11 @@ def test_a_billion_laughs_are_not_laughed(read: Read) -> None:
         f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' if n else '<!ENTITY l0 "lol">' for n in range(10)
     )
     doctype = f'<!DOCTYPE d [{levels}<!ENTITY boom "&l9;">]>'
-    begun = time.perf_counter()
+    begun = time.process_time()
     error = refused(read, making.docx(REFERENCE, doctype=doctype))
     assert error.code == "damaged"
     assert "declares entities" in str(error)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 def test_a_file_of_this_machine_does_not_get_into_a_document(read: Read, tmp_path: Path) -> None:

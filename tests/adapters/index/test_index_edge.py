@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gates import until
 from servers import ends, holding
 from unchunk.adapters.index.edge import EdgeIndex, EdgeIndexes
 from unchunk.domain import Space, Terms
@@ -48,9 +49,7 @@ async def restarted(index: EdgeIndex) -> dict[tuple[str, int], int]:
 
 def test_nothing_is_started_before_the_first_call(tmp_path: Path) -> None:
     async def scene() -> None:
-        start = time.perf_counter()
         index = await EdgeIndexes(tmp_path).open(SPACE)
-        assert time.perf_counter() - start < 0.2
         assert not index.pid
         await index.census()
         assert pid_of(index)
@@ -82,8 +81,10 @@ def test_whoever_waits_for_a_killed_engine_is_told(tmp_path: Path) -> None:
         pid = pid_of(index)
         os.kill(pid, signal.SIGSTOP)
         calls = [asyncio.create_task(index.census()) for _ in range(5)]
+        running = index._child._running
+        assert running is not None
+        await until(lambda: len(running._waiting) == 5)
         calls[0].cancel()
-        await asyncio.sleep(0.1)
         os.kill(pid, signal.SIGKILL)
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert isinstance(outcomes[0], asyncio.CancelledError)
@@ -247,7 +248,7 @@ def test_an_index_is_optimized_while_it_is_used(tmp_path: Path) -> None:
         index = await EdgeIndexes(tmp_path, enough=100).open(SPACE)
         await index.upsert([point("first", at) for at in range(300)])
         before = shard()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         rounds = 0
         while shard() == before:
             assert time.monotonic() < deadline
