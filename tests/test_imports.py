@@ -23,15 +23,27 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "testing": ({"domain", "errors", "ports"}, {"numpy", "pytest"}),
     "settings": ({"domain", "errors"}, set()),
     "engine": ({"domain", "errors", "library", "retrieval", "telemetry"}, set()),
-    "synchronous": ({"engine"}, set()),
+    "evaluation": ({"domain", "engine", "errors", "retrieval", "text"}, set()),
+    "synchronous": (set(), set()),
     "wiring": (
-        {"adapters", "domain", "engine", "errors", "library", "ports", "settings", "telemetry"},
+        {"adapters", "domain", "engine", "errors", "library", "ports", "retrieval", "settings"}
+        | {"telemetry"},
         set(),
     ),
-    "opening": ({"engine", "settings", "synchronous", "wiring"}, set()),
+    "opening": ({"domain", "engine", "retrieval", "settings", "synchronous", "wiring"}, set()),
     "__main__": ({"cli"}, set()),
     "cli": (
-        {"", "domain", "engine", "errors", "library", "recovery", "retrieval", "settings"}
+        {
+            "",
+            "domain",
+            "engine",
+            "errors",
+            "evaluation",
+            "library",
+            "recovery",
+            "retrieval",
+            "settings",
+        }
         | {"synchronous", "telemetry", "text", "wiring"},
         {"click", "rich"},
     ),
@@ -48,6 +60,7 @@ ADAPTERS: dict[str, set[str]] = {
     "catalog.migrations.env": {"alembic"},
     "catalog.migrations.versions.r0001_documents": {"alembic", "sqlalchemy"},
     "catalog.packing": {"numpy"},
+    "catalog.reading": {"sqlalchemy"},
     "catalog.schema": {"sqlalchemy"},
     "catalog.upgrade": {"alembic", "sqlalchemy"},
     "catalog.vectors": {"numpy", "sqlalchemy"},
@@ -73,6 +86,12 @@ ADAPTERS: dict[str, set[str]] = {
     "index.qdrant": {"grpc", "numpy", "qdrant_client"},
     "index.spaces": {"numpy"},
     "lexicon.bm25": {"qdrant_edge", "regex"},
+    "rerank.local": {"numpy", "onnxruntime", "tokenizers"},
+    "rerank.remote": {"httpx2"},
+    "sources.chroma": {"chromadb", "httpx", "numpy"},
+    "sources.chunkenizer": {"httpx2"},
+    "sources.qdrant": {"grpc", "numpy", "qdrant_client"},
+    "sources.vectors": {"numpy"},
 }
 STANDARD = __import__("sys").stdlib_module_names
 

@@ -4,6 +4,8 @@ import asyncio
 import shutil
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,33 @@ def test_a_library_without_async(tmp_path: Path) -> None:
             assert path.read_bytes() == (EXAMPLES / "haiku.md").read_bytes()
         with pytest.raises(unchunk.UnchunkError):
             library.text("nothing")
+
+
+def test_an_error_inside_a_context_ends_the_context_and_is_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with unchunk.open(tmp_path, embedder="hashing") as library:
+        library.add(EXAMPLES / "haiku.md")
+        engine = library._engine
+        assert isinstance(engine, unchunk.Engine)
+        blobs = engine._parts.blobs
+        local, ended = blobs.local, []
+
+        @asynccontextmanager
+        async def watched(key: str) -> AsyncIterator[Path]:
+            try:
+                async with local(key) as path:
+                    yield path
+            except ZeroDivisionError as error:
+                ended.append(error)
+                raise
+
+        monkeypatch.setattr(blobs, "local", watched)
+        with pytest.raises(ZeroDivisionError) as caught, library.original("haiku.md"):
+            1 / 0  # noqa: B018 - it is the error that counts
+        assert ended == [caught.value]
+        with pytest.raises(unchunk.UnchunkError), library.original("nothing"):
+            pass
 
 
 def test_a_library_without_async_works_inside_an_event_loop(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from unchunk.settings import FILE, load, save
 
 
 def test_what_comes_later_goes_over_what_came_before(tmp_path: Path) -> None:
-    assert load(tmp_path, {}).chunk_size == 1000
+    assert load(tmp_path, {}).chunk_size == 800
     (tmp_path / FILE).write_text("chunk_size = 500\nchunk_overlap = 40\nextract_seconds = 3\n")
     assert load(tmp_path, {}).chunk_size == 500
     environment = {"UNCHUNK_CHUNK_SIZE": "600", "OTHER": "1"}
@@ -80,3 +80,21 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "unchunk.new").mkdir()
     with pytest.raises(OutputError):
         save(tmp_path, "embedder", "hashing")
+
+
+def test_lists_of_words_come_from_arrays_and_from_texts_with_commas(tmp_path: Path) -> None:
+    assert load(tmp_path, {}).detail_words == ()
+    (tmp_path / FILE).write_text('detail_words = ["explain", "in depth"]\n')
+    assert load(tmp_path, {}).detail_words == ("explain", "in depth")
+    environment = {"UNCHUNK_DETAIL_WORDS": "why , tell me all,"}
+    assert load(tmp_path, environment).detail_words == ("why", "tell me all")
+    assert load(tmp_path, environment, detail_words=["all"]).detail_words == ("all",)
+    with pytest.raises(InvalidSettingError, match="scope_words must be a list of words, not 5"):
+        load(tmp_path, {}, scope_words=5)
+
+
+def test_the_older_names_in_the_environment_are_known_and_ours_go_over_them(tmp_path: Path) -> None:
+    older = {"RAG_MAX_CONTEXT_CHARS": "5000", "CHUNKENIZER_API_URL": "http://a:1"}
+    settings = load(tmp_path, older)
+    assert (settings.max_context_chars, settings.chunkenizer_url) == (5000, "http://a:1")
+    assert load(tmp_path, older | {"UNCHUNK_MAX_CONTEXT_CHARS": "7"}).max_context_chars == 7

@@ -6,8 +6,14 @@ from unchunk.errors import UnchunkError
 from unchunk.library.doctor import Examination, Finding
 from unchunk.library.ingest import Outcome
 from unchunk.library.purging import Receipt
+from unchunk.opening import open_collection, rag_search
 from unchunk.opening import open_library as open  # noqa: A004 - read as `unchunk.open`
-from unchunk.retrieval.search import Found, Hit
+from unchunk.retrieval.collection import Collection
+from unchunk.retrieval.evidence import ChunkResult, Gap, Passage, ReconstructedDocument
+from unchunk.retrieval.query import QueryAnalyzer, QueryPlan, Turn
+from unchunk.retrieval.retriever import Amount, ChunkAwareRetriever, Evidence, Related
+from unchunk.retrieval.shelf import Where
+from unchunk.retrieval.snippets import Found, Hit
 from unchunk.text.chunking import chunk, chunk_text, uncovered
 from unchunk.text.stitching import (
     ChunkOverlapInfo,
@@ -22,26 +28,41 @@ from unchunk.text.stitching import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Amount",
     "Chunk",
+    "ChunkAwareRetriever",
     "ChunkOverlapInfo",
+    "ChunkResult",
     "ChunkingStrategy",
+    "Collection",
     "Document",
     "Engine",
+    "Evidence",
     "Examination",
     "Finding",
     "Found",
+    "Gap",
     "Hit",
     "Outcome",
+    "Passage",
+    "QueryAnalyzer",
+    "QueryPlan",
     "Receipt",
+    "ReconstructedDocument",
+    "Related",
     "Seam",
     "Span",
     "Stitched",
+    "Turn",
     "UnchunkError",
     "Version",
+    "Where",
     "chunk",
     "chunk_text",
     "detect_chunk_overlap",
     "open",
+    "open_collection",
+    "rag_search",
     "stitch",
     "stitch_chunks",
     "stitch_files",

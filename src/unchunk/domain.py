@@ -196,6 +196,14 @@ class Whole:
     headings: tuple[Heading, ...] = field(default=(), repr=False)
 
 
+class Opened(NamedTuple):
+    """A live document and some of its chunks by their index, each with what it says."""
+
+    document: Document
+    version: Version
+    chunks: dict[int, tuple[Chunk, str]]
+
+
 class Remains(NamedTuple):
     """A version that nobody sees any more and whose parts have yet to go.
 

@@ -1,14 +1,13 @@
 """The library as every edge uses it: one object, all of it async."""
 
-import shutil
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from unchunk.domain import Document, DocumentId, OwnerId, Within
+from unchunk.domain import Document, OwnerId
 from unchunk.errors import InvalidInputError, NotFoundError, OutputError, TransientError
 from unchunk.library.archive import Moved, export, restore
 from unchunk.library.committing import Flow
@@ -18,7 +17,13 @@ from unchunk.library.intake import Source, check_name, sources
 from unchunk.library.parts import Parts
 from unchunk.library.purging import Receipt, delete, purge, sweep
 from unchunk.library.reindexing import UNFINISHED, Reindexed, migrate, reindex
-from unchunk.retrieval.search import Found, Searcher
+from unchunk.retrieval.asking import EVERYWHERE, Asking, Manner
+from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.query import Turn
+from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.search import LibraryShelf
+from unchunk.retrieval.shelf import Card, Where
+from unchunk.retrieval.snippets import Found
 from unchunk.telemetry import job, log
 
 # A shorter beginning of an id is taken for a name that was mistyped.
@@ -45,16 +50,23 @@ class Engine:
     """An open library. `owner` is whose documents a call is about; others' are not there."""
 
     def __init__(
-        self, parts: Parts, owner: OwnerId, closed: Callable[[], None] = lambda: None
+        self,
+        parts: Parts,
+        owner: OwnerId,
+        own: Sequence[Path],
+        closed: Callable[[], None],
+        manner: Manner,
     ) -> None:
-        """`closed` is called when all is closed."""
+        """`own` is where the library's own files are; `closed` is called when all is closed."""
         self._closed, self._is_closed = closed, False
         self._parts = parts
         self._owner = owner
+        self._own = own
         self._flow = Flow(parts)
-        self._searcher = Searcher(
-            parts.catalog, parts.lexicon, parts.telemetry, lambda: parts.spaces.all
+        shelf = LibraryShelf(
+            parts.catalog, parts.lexicon, parts.telemetry, lambda: parts.spaces.all, manner.fusion
         )
+        self._asking = Asking(shelf, parts.catalog, parts.telemetry, owner, manner)
 
     async def start(self) -> None:
         """Finish what a crash interrupted; what cannot be done now is left for the next time."""
@@ -83,17 +95,19 @@ class Engine:
         The same bytes under the same name are left as they are; others replace them once they
         are whole. A file that fails says why, keeps its place in the list, and can be retried.
         """
-        files = sources(paths, self._parts.incoming.parent.parent)
+        files = sources(paths, self._own)
         found(len(files))
         with job():
-            return await self._ingest(report).add(files, self._whose(owner), _folder(folder))
+            ingest = await self._ingest(report)
+            return await ingest.add(files, self._whose(owner), _folder(folder))
 
     async def add_file(
         self, path: Path, name: str, *, folder: str = "", owner: OwnerId | None = None
     ) -> Outcome:
         """Add one file under a name of its own, such as an upload."""
         with job():
-            [outcome] = await self._ingest(_silent).add(
+            ingest = await self._ingest(_silent)
+            [outcome] = await ingest.add(
                 [Source(path, check_name(name))], self._whose(owner), _folder(folder)
             )
         return outcome
@@ -115,7 +129,7 @@ class Engine:
         drafts = [one for one in chosen if one.draft is not None]
         found(len(drafts))
         with job():
-            return await self._ingest(report).resume(drafts)
+            return await (await self._ingest(report)).resume(drafts)
 
     async def documents(
         self, folder: str | None = None, *, owner: OwnerId | None = None
@@ -224,6 +238,7 @@ class Engine:
     ) -> Moved:
         """Bring an archive in, after all of it was verified."""
         with job():
+            await self._settle()
             return await restore(self._parts, self._flow, Path(source), owner, watch)
 
     async def search(
@@ -231,25 +246,72 @@ class Engine:
         question: str,
         *,
         limit: int = 10,
-        folders: Sequence[str] | None = None,
-        documents: Iterable[DocumentId] | None = None,
+        where: Where = EVERYWHERE,
         owner: OwnerId | None = None,
     ) -> Found:
-        """The chunks that answer best, by meaning and by words."""
-        if not question.strip():
-            raise InvalidInputError("there is nothing to search for: the question is empty")
-        within = Within(
+        """The chunks that answer best, by meaning and by words, each for itself."""
+        await self._settle()
+        found = await self._asking.snippets(question, self._whose(owner), where, limit)
+        return replace(found, notes=(*found.notes, *self._remarks()))
+
+    async def retrieve(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        where: Where = EVERYWHERE,
+        amount: Amount | None = None,
+        owner: OwnerId | None = None,
+    ) -> Evidence:
+        """What answers a question: whole passages, or full documents where it asks for them.
+
+        `history` is the conversation before it. Without `amount`, as much as a model is given.
+        """
+        await self._settle()
+        found = await self._asking.retrieve(question, self._whose(owner), history, where, amount)
+        return replace(found, notes=(*found.notes, *self._remarks()))
+
+    async def search_with_context(
+        self,
+        query: str,
+        limit: int = 10,
+        chunks_per_doc: int | None = 3,
+        include_adjacent: bool = True,
+        min_score: float | None = None,
+        *,
+        where: Where = EVERYWHERE,
+        owner: OwnerId | None = None,
+    ) -> list[ReconstructedDocument]:
+        """As `ChunkAwareRetriever.search_with_context`, on this library."""
+        await self._settle()
+        amount = Amount(limit, chunks_per_doc, include_adjacent, min_score)
+        return await self._asking.search_with_context(query, self._whose(owner), where, amount)
+
+    async def rag_search(
+        self,
+        query: str,
+        use_chunk_aware: bool = True,
+        limit: int = 10,
+        show_content: bool = True,
+        *,
+        owner: OwnerId | None = None,
+    ) -> str:
+        """The documents that answer best as one text, for a model that calls this as a tool.
+
+        Without `use_chunk_aware`, the beginnings of single chunks.
+        """
+        await self._settle()
+        return await self._asking.rag_search(
+            query,
             self._whose(owner),
-            None if documents is None else tuple(documents),
-            None if folders is None else tuple(folders),
+            chunk_aware=use_chunk_aware,
+            limit=limit,
+            show_content=show_content,
         )
-        with job():
-            found = await self._searcher.search(question, within, limit)
-        changes = self._parts.spaces.changes()
-        if any(word in change for change in changes for word in ("index", "language")):
-            note = f"this library has {' and '.join(changes)}: `unchunk reindex --all` migrates it"
-            found = replace(found, notes=(*found.notes, note))
-        return found
+
+    async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
+        """As `ChunkAwareRetriever.find_file_by_name`, on this library."""
+        return await self._asking.find_file_by_name(name, self._whose(owner))
 
     async def counts(self, *, owner: OwnerId | None = None) -> Counts:
         documents = await self._parts.catalog.find(owner)
@@ -269,13 +331,13 @@ class Engine:
             return
         self._is_closed = True
         try:
+            await self._asking.close()
             await self._parts.spaces.close()
         finally:
             try:
                 await self._parts.extractor.close()
             finally:
                 await self._parts.catalog.close()
-                shutil.rmtree(self._parts.incoming, ignore_errors=True)
                 self._closed()
 
     async def __aenter__(self) -> Self:
@@ -289,8 +351,23 @@ class Engine:
     ) -> None:
         await self.close()
 
-    def _ingest(self, report: Callable[[Event], None]) -> Ingest:
+    async def _ingest(self, report: Callable[[Event], None]) -> Ingest:
+        await self._settle()
         return Ingest(self._parts, self._flow, report)
+
+    async def _settle(self) -> None:
+        """Ask the embedder of a new library again, if it did not answer when that was opened."""
+        if not self._parts.spaces.all:
+            await self._parts.spaces.adopt()
+
+    def _remarks(self) -> list[str]:
+        """What a search should say of a library that is otherwise than its settings."""
+        changes = self._parts.spaces.changes()
+        if any(word in change for change in changes for word in ("index", "language")):
+            return [
+                f"this library has {' and '.join(changes)}: `unchunk reindex --all` migrates it"
+            ]
+        return []
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:
         return self._owner if owner is None else owner

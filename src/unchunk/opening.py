@@ -1,26 +1,33 @@
-"""`unchunk.open`: one library, with `async` or without."""
+"""`unchunk.open` and `unchunk.open_collection`, with `async` or without."""
 
 import os
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any, Generic, TypeVar
 
+from unchunk.domain import ChunkingStrategy
 from unchunk.engine import Engine
-from unchunk.settings import Settings, load
-from unchunk.synchronous import SynchronousEngine
+from unchunk.retrieval.collection import Collection
+from unchunk.settings import load
+from unchunk.synchronous import Closable, SynchronousEngine
+from unchunk.wiring import open_collection as collection_at
 from unchunk.wiring import open_engine
 
+T = TypeVar("T", bound=Closable)
 
-class Opening:
-    """A library to be opened: `async with` gives an `Engine`, `with` one without `await`."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self._engine: Engine | None = None
+class Opening(Generic[T]):
+    """Something to be opened: `async with` gives it as it is, `with` gives it without `await`."""
+
+    def __init__(self, opening: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._opening = opening
+        self._opened: T | None = None
         self._synchronous: SynchronousEngine | None = None
 
-    async def __aenter__(self) -> Engine:
-        self._engine = await open_engine(self.settings)
-        return self._engine
+    async def __aenter__(self) -> T:
+        self._opened = await self._opening()
+        return self._opened
 
     async def __aexit__(
         self,
@@ -28,11 +35,11 @@ class Opening:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._engine is not None:
-            await self._engine.close()
+        if self._opened is not None:
+            await self._opened.close()
 
     def __enter__(self) -> SynchronousEngine:
-        self._synchronous = SynchronousEngine(lambda: open_engine(self.settings))
+        self._synchronous = SynchronousEngine(self._opening)
         return self._synchronous
 
     def __exit__(
@@ -45,9 +52,50 @@ class Opening:
             self._synchronous.close()
 
 
-def open_library(home: str | Path | None = None, **settings: str | float | None) -> Opening:
+def open_library(home: str | Path | None = None, **settings: str | float | None) -> Opening[Engine]:
     """The library in `home` (default: UNCHUNK_HOME, else ~/.unchunk), made if there is none.
 
     `settings` go over those of the home's `unchunk.toml` and of the environment.
     """
-    return Opening(load(home, os.environ, **settings))
+    chosen = load(home, os.environ, **settings)
+    return Opening(lambda: open_engine(chosen))
+
+
+def open_collection(
+    place: str,
+    home: str | Path | None = None,
+    *,
+    fields: str | Mapping[str, str] = "pages",
+    owner_field: str = "",
+    cut: ChunkingStrategy | None = None,
+    **settings: str | float | None,
+) -> Opening[Collection]:
+    """Chunks that somebody else keeps, to be asked as a library is; nothing of them is changed.
+
+    `place` is `qdrant:URL#COLLECTION`, `chroma:FOLDER#COLLECTION`, `chroma:URL#COLLECTION` or
+    `chunkenizer:URL`. The question is embedded by the embedder of the settings, which has to be
+    the one that embedded the chunks. `fields` is a preset (`pages`, `langchain`, `llama-index`) or
+    which field holds what: `{"document": "file_id", "text": "body"}`. Where `owner_field` is given,
+    nobody is shown a chunk of another owner. `cut` is how the texts were cut, if that is known.
+    """
+    chosen = load(home, os.environ, **settings)
+    return Opening(
+        lambda: collection_at(chosen, place, fields=fields, owner_field=owner_field, cut=cut)
+    )
+
+
+def rag_search(
+    query: str,
+    use_chunk_aware: bool = True,
+    limit: int = 10,
+    show_content: bool = True,
+    *,
+    home: str | Path | None = None,
+) -> str:
+    """The documents of a library that answer best, as one text; opens the library for it.
+
+    Whoever asks often keeps it open: `Engine.rag_search` is the same.
+    """
+    with open_library(home) as library:
+        found: str = library.rag_search(query, use_chunk_aware, limit, show_content)
+    return found

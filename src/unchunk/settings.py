@@ -7,7 +7,7 @@ home, `UNCHUNK_...` in the environment, arguments.
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,6 +19,11 @@ from unchunk.errors import InvalidSettingError, OutputError
 FILE = "unchunk.toml"
 _PREFIX = "UNCHUNK_"
 _HOME = "UNCHUNK_HOME"
+# Names that these had before there was a prefix.
+_OTHER_NAMES = {
+    "RAG_MAX_CONTEXT_CHARS": "max_context_chars",
+    "CHUNKENIZER_API_URL": "chunkenizer_url",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,9 @@ class Settings:
     """`embedder` and `index` name an adapter and, behind a colon, what it needs to know.
 
     Embedders: `local` or `local:MODEL`, `openai:MODEL`, `azure:DEPLOYMENT`, `ollama:MODEL`,
-    `hashing`. Indexes: `edge`, `chroma`, or `qdrant:URL` and `chroma:URL` for servers.
+    `hashing`. Indexes: `edge`, `chroma`, or `qdrant:URL` and `chroma:URL` for servers. Fusions:
+    `blend:ALPHA` or `rrf`. Rerankers: none, `local` or `local:MODEL`, `remote:MODEL`. Lists of
+    words that are empty are those that are built in.
     """
 
     home: Path
@@ -41,8 +48,8 @@ class Settings:
     index_key: str = ""
     language: str = "english"
     chunk_unit: str = "chars"
-    chunk_size: int = 1000
-    chunk_overlap: int = 150
+    chunk_size: int = 800
+    chunk_overlap: int = 0
     chunk_boundaries: str = "markdown"
     max_bytes: int = 200_000_000
     max_pages: int = 20_000
@@ -50,6 +57,18 @@ class Settings:
     extract_seconds: float = 120.0
     extract_memory: int = 2_000_000_000
     workers: int = 0
+    fusion: str = "blend:0.6"
+    reranker: str = ""
+    reranker_url: str = ""
+    reranker_key: str = ""
+    max_context_chars: int = 24_000
+    detail_words: tuple[str, ...] = ()
+    temporal_words: tuple[str, ...] = ()
+    scope_words: tuple[str, ...] = ()
+    analytical_words: tuple[str, ...] = ()
+    follow_up_words: tuple[str, ...] = ()
+    idioms: tuple[str, ...] = ()
+    chunkenizer_url: str = "http://localhost:8000"
     owner: str = "local"
 
     @property
@@ -75,7 +94,7 @@ class Settings:
 def load(
     home: str | Path | None = None,
     environment: Mapping[str, str] = os.environ,
-    **arguments: str | float | Path | None,
+    **arguments: str | float | Path | Sequence[str] | None,
 ) -> Settings:
     """The settings of a home: `home`, else UNCHUNK_HOME, else ~/.unchunk."""
     folder = Path(home or environment.get(_HOME) or Path.home() / ".unchunk").expanduser()
@@ -115,11 +134,15 @@ def _from_file(path: Path) -> dict[str, object]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    return {
+    found: dict[str, object] = {
+        ours: environment[name] for name, ours in _OTHER_NAMES.items() if name in environment
+    }
+    found |= {
         name.removeprefix(_PREFIX).lower(): value
         for name, value in environment.items()
         if name.startswith(_PREFIX) and name != _HOME
     }
+    return found
 
 
 def _over(settings: Settings, values: Mapping[str, object], source: str) -> Settings:
@@ -138,6 +161,8 @@ def _over(settings: Settings, values: Mapping[str, object], source: str) -> Sett
 def _as(kind: type, value: object, where: str) -> Any:  # noqa: ANN401 - of `kind`
     if kind is float and type(value) is int:
         return float(value)
+    if kind is tuple:
+        return _words(value, where)
     if kind is not str and isinstance(value, str):
         try:
             return kind(value)
@@ -146,3 +171,11 @@ def _as(kind: type, value: object, where: str) -> Any:  # noqa: ANN401 - of `kin
     if type(value) is not kind:
         raise InvalidSettingError(f"{where} must be {kind.__name__}, not {value!r}")
     return value
+
+
+def _words(value: object, where: str) -> tuple[str, ...]:
+    """A list, or a text with commas between its parts."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(one, str) for one in parts):
+        raise InvalidSettingError(f"{where} must be a list of words, not {value!r}")
+    return tuple(one.strip() for one in parts if one.strip())

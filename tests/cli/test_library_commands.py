@@ -4,15 +4,17 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from adapters.embed.provider import provider, right
 from unchunk.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -47,7 +49,7 @@ def test_documents_go_in_and_come_out(tmp_path: Path) -> None:
     assert "live" in listed
     assert "text/markdown" in run("show", "haiku.md").output
     assert run("text", "harbour-rules.md").stdout_bytes == HARBOUR
-    assert "harbour-rules.md (chunk" in run("search", "when is the berth free").output
+    assert "File: docs/harbour-rules.md" in run("search", "when is the berth free").output
     assert "nothing was found" in run("search", "berth", "--folder", "elsewhere").output
     assert "2 documents" in run("doctor").output
     archive = tmp_path / "library.zip"
@@ -70,7 +72,7 @@ def test_every_command_speaks_json(tmp_path: Path) -> None:
     shown = run_json("show", "harbour-rules.md")
     assert shown["live"]["chunking"]["strategy"]["unit"] == "chars"
     assert run_json("text", "harbour-rules.md")["text"].encode() == HARBOUR
-    [hit] = run_json("search", "the harbour master", "--limit", "1")["hits"]
+    [hit] = run_json("search", "the harbour master", "--snippets", "--limit", "1")["hits"]
     assert hit["chunk"]["chunk_index"] >= 0
     assert run_json("doctor")["findings"] == []
     assert run_json("export", archive)["documents"] == len(documents)
@@ -94,6 +96,21 @@ def test_a_file_that_fails_is_told_kept_and_listed_and_the_status_says_so(tmp_pa
     assert "empty: it has no bytes" in run("ls").output
     assert "failed    empty" in run("show", "empty.md").output
     assert "failed: empty.md" in run("retry", status=1).output
+
+
+def test_a_damaged_document_is_named_and_the_rest_is_exported(home: Path, tmp_path: Path) -> None:
+    run("add", EXAMPLES / "harbour-rules.md", EXAMPLES / "haiku.md")
+    database = sqlite3.connect(home / "catalog.sqlite")
+    with database:
+        [haiku] = database.execute("SELECT id FROM documents WHERE name = 'haiku.md'")
+        database.execute("UPDATE texts SET content = x'00' WHERE document = ?", haiku)
+    database.close()
+    told = run("export", tmp_path / "library.zip", status=1).output
+    assert "1 documents" in told
+    assert "haiku.md was left out: its text is damaged; `unchunk doctor --fix`" in told
+    assert run_json("export", tmp_path / "library.zip", status=1)["damaged"] == ["haiku.md"]
+    assert "fixed: haiku.md" in run("doctor", "--fix").output
+    assert "2 documents" in run("export", tmp_path / "library.zip").output
 
 
 @pytest.mark.usefixtures("home")
@@ -147,22 +164,33 @@ def test_a_model_that_is_here_can_be_used(home: Path) -> None:
 def test_an_interrupt_keeps_what_came_in_and_says_how_to_go_on(tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()
-    for number in range(150):
-        (files / f"{number}.md").write_text(f"# {number}\n\n" + f"Word {number}. " * 2000)
-    home = tmp_path / "home"
-    environment = {**os.environ, "UNCHUNK_EMBEDDER": "hashing", "UNCHUNK_HOME": str(home)}
+    for number in range(40):
+        (files / f"{number}.md").write_text(f"# {number}\n\n" + f"Word {number}. " * 200)
     command = [sys.executable, "-m", "unchunk", "add", str(files)]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
-        while not list(home.glob("uploads/*")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert b"the same command goes on" in errors
-    again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "150 files" in again.stdout
-    healthy = subprocess.run(
-        [*command[:3], "doctor"], env=environment, capture_output=True, text=True, check=True
-    )
-    assert "150 documents" in healthy.stdout
+    with provider() as server:
+        environment = {
+            **os.environ,
+            "UNCHUNK_EMBEDDER": "openai:m",
+            "UNCHUNK_EMBEDDER_URL": f"{server.url}/v1",
+            "UNCHUNK_HOME": str(tmp_path / "home"),
+        }
+        stuck = threading.Event()
+
+        def hang(*_: object) -> None:
+            stuck.set()
+            server.released.wait()
+
+        server.plan.extend([right] * 8 + [hang] * 100)
+        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
+            assert stuck.wait(120)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=120)
+        assert process.returncode == 130
+        assert b"the same command goes on" in errors
+        server.plan.clear()
+        again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert "40 files" in again.stdout
+        healthy = subprocess.run(
+            [*command[:3], "doctor"], env=environment, capture_output=True, text=True, check=True
+        )
+        assert "40 documents" in healthy.stdout

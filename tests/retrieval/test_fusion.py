@@ -1,9 +1,20 @@
 """Several rankings into one."""
 
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unchunk.retrieval.fusion import fuse
+from unchunk.retrieval.fusion import Ranking, best_first, blend, by_rank
+
+K = TypeVar("K", bound=Hashable)
+
+
+def fuse(rankings: Iterable[Sequence[K]]) -> list[tuple[K, float]]:
+    return best_first(by_rank([Ranking("dense", [(it, 0.0) for it in one]) for one in rankings]))
+
 
 RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12), max_size=4)
 
@@ -49,3 +60,19 @@ def test_one_more_vote_never_makes_a_key_fall(rankings: list[list[int]], key: in
         assert after.index(key) <= before.index(key)
     else:
         assert key in after
+
+
+def test_a_blend_weighs_the_two_ways_by_alpha() -> None:
+    rankings = [
+        Ranking("dense", [("a", 0.9), ("b", 0.7), ("c", 0.5)]),
+        Ranking("lexical", [("c", 20.0), ("a", 12.0), ("d", 4.0)]),
+    ]
+    assert blend(0.75)(rankings) == pytest.approx({"a": 0.875, "b": 0.375, "c": 0.25, "d": 0.0})
+    assert best_first(blend(1)(rankings))[0][0] == "a"
+    assert best_first(blend(0)(rankings))[0][0] == "c"
+
+
+def test_a_blend_of_scores_that_are_all_alike_holds_them_all_for_good() -> None:
+    alike = [Ranking("dense", [("a", 0.5), ("b", 0.5)]), Ranking("lexical", [])]
+    assert blend(0.5)(alike) == {"a": 0.5, "b": 0.5}
+    assert blend(0.5)([]) == {}

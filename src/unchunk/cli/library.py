@@ -9,7 +9,7 @@ import click
 
 from unchunk.cli.progress import bars
 from unchunk.cli.session import Session, with_session
-from unchunk.cli.tables import document_lines, hit_lines, table
+from unchunk.cli.tables import document_lines, table
 from unchunk.library.ingest import Outcome
 
 
@@ -179,14 +179,23 @@ def doctor(session: Session, *, fix: bool) -> int:
 @click.command("export")
 @click.argument("archive", type=click.Path(path_type=Path))
 @with_session
-def export(session: Session, archive: Path) -> None:
-    """Write the whole library to one ARCHIVE."""
+def export(session: Session, archive: Path) -> int:
+    """Write the whole library to one ARCHIVE.
+
+    A document whose text is damaged is left out and named, and the exit status is 1.
+    """
     with bars(hidden=session.as_json) as progress:
         done = session.library.export(archive, watch=partial(progress.step, "Exported"))
     session.result(done)
     session.say(f"{done.documents} documents -> {archive}")
     for name in done.lost:
-        session.say(f"the original of {name} is gone; its text was exported")
+        session.say(f"the original of {name} is gone or damaged; its text was exported")
+    for name in done.damaged:
+        session.say(
+            f"{name} was left out: its text is damaged; `unchunk doctor --fix` reads it again"
+            " from its original"
+        )
+    return 1 if done.damaged else 0
 
 
 @click.command("import")
@@ -200,21 +209,4 @@ def restore(session: Session, archive: Path) -> None:
     session.say(f"{done.documents} documents came in, {done.unchanged} were there already")
 
 
-@click.command()
-@click.argument("question")
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000))
-@click.option("--folder", "folders", multiple=True, help="Only in this folder; repeatable.")
-@with_session
-def search(session: Session, question: str, limit: int, folders: tuple[str, ...]) -> None:
-    """Find the chunks that answer QUESTION best, by meaning and by words."""
-    found = session.library.search(question, limit=limit, folders=folders or None)
-    session.result(found)
-    for note in found.notes:
-        session.say(f"({note})")
-    for line in hit_lines(found.hits):
-        session.say(line)
-    if not found.hits:
-        session.say("nothing was found; `unchunk ls` shows what there is to find")
-
-
-COMMANDS = (add, retry, ls, show, text, rm, reindex, doctor, export, restore, search)
+COMMANDS = (add, retry, ls, show, text, rm, reindex, doctor, export, restore)

@@ -5,8 +5,10 @@ from pathlib import Path
 import click
 
 from unchunk import __version__
+from unchunk.cli.evaluate import evaluate
 from unchunk.cli.library import COMMANDS
 from unchunk.cli.models import models
+from unchunk.cli.search import search
 from unchunk.cli.stitch import stitch
 from unchunk.telemetry import show_logs
 
@@ -28,5 +30,5 @@ def main(context: click.Context, home: Path | None, *, verbose: bool) -> None:
         show_logs()
 
 
-for command in (*COMMANDS, models, stitch):
+for command in (*COMMANDS, search, evaluate, models, stitch):
     main.add_command(command)

@@ -1,4 +1,4 @@
-"""Commands on local embedding models."""
+"""Commands on local models."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from unchunk.wiring import get_model, local_models
 
 @click.group()
 def models() -> None:
-    """Local embedding models: which there are, and getting them."""
+    """Local models, for embedding and for reranking: which there are, and getting them."""
 
 
 @models.command("ls")
@@ -25,15 +25,16 @@ def ls(session: Session) -> None:
     rows = [
         (
             one.name,
+            one.kind,
             "yes" if one.here else "",
-            str(one.dimensions),
+            str(one.dimensions or ""),
             str(one.max_tokens),
             one.licence,
             one.about,
         )
         for one in found
     ]
-    for line in table(("model", "here", "dimensions", "tokens", "licence", ""), rows):
+    for line in table(("model", "kind", "here", "dimensions", "tokens", "licence", ""), rows):
         session.say(line)
 
 
@@ -51,9 +52,12 @@ def get(session: Session, name: str) -> None:
 @click.argument("name")
 @with_session
 def use(session: Session, name: str) -> None:
-    """Make a model the one that new libraries in this home are built with."""
-    if not any(one.name == name and one.here for one in local_models(session.settings)):
+    """Make a model the one that the library in this home is built with, or reranked by."""
+    known = [one for one in local_models(session.settings) if one.name == name and one.here]
+    if not known:
         raise InvalidSettingError(f"{name} is not here: `unchunk models get {name}` fetches it")
-    save(session.settings.home, "embedder", f"local:{name}")
-    session.result({"embedder": f"local:{name}"})
-    session.say(f"{name} is set; if the library holds documents, run `unchunk reindex --all`")
+    kind = known[0].kind
+    save(session.settings.home, kind, f"local:{name}")
+    session.result({kind: f"local:{name}"})
+    hint = "; if the library holds documents, run `unchunk reindex --all`"
+    session.say(f"{name} is set{hint if kind == 'embedder' else ' as the reranker'}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from unchunk.domain import Document
-from unchunk.retrieval.search import Hit
+from unchunk.retrieval.snippets import Hit
 
 _QUOTED = 300
 

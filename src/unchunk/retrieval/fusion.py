@@ -1,7 +1,8 @@
 """Several rankings into one. Engines differ in how they fuse, so it is done here."""
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
@@ -9,10 +10,70 @@ K = TypeVar("K", bound=Hashable)
 _SLOWNESS = 60
 
 
-def fuse(rankings: Iterable[Sequence[K]]) -> list[tuple[K, float]]:
-    """Reciprocal rank fusion: best first, ties in the order of first sight."""
-    scores: dict[K, float] = {}
-    for ranking in rankings:
-        for rank, key in enumerate(ranking, 1):
-            scores[key] = scores.get(key, 0.0) + 1 / (_SLOWNESS + rank)
-    return sorted(scores.items(), key=lambda item: -item[1])
+class Ranking(NamedTuple):
+    """Keys with their scores, best first, as one `way` of searching (dense, lexical) gave them."""
+
+    way: str
+    scored: Sequence[tuple[Any, float]]
+
+
+class Fusion(Protocol):
+    def __call__(self, rankings: Sequence[Ranking]) -> dict[Any, float]:
+        """Every key of the rankings with one score: higher is better, nothing is below 0."""
+        ...
+
+    def beside(self, cosine: float, dense: Sequence[tuple[Any, float]]) -> float:
+        """What a key might have that no ranking has, of whose meaning only the cosine is known."""
+        ...
+
+
+class _Ranks:
+    """Reciprocal rank fusion: needs no scores that compare, only their order."""
+
+    def __call__(self, rankings: Sequence[Ranking]) -> dict[Any, float]:
+        fused: dict[Any, float] = {}
+        for ranking in rankings:
+            for rank, (key, _) in enumerate(ranking.scored, 1):
+                fused[key] = fused.get(key, 0.0) + 1 / (_SLOWNESS + rank)
+        return fused
+
+    def beside(self, cosine: float, dense: Sequence[tuple[Any, float]]) -> float:
+        return 1 / (_SLOWNESS + 1 + sum(score >= cosine for _, score in dense))
+
+
+@dataclass(frozen=True, slots=True)
+class blend:  # noqa: N801 - used as the function that it nearly is
+    """`alpha` times dense plus the rest times lexical, each scaled from its worst to its best.
+
+    What one way did not find has nothing of it.
+    """
+
+    alpha: float
+
+    def __call__(self, rankings: Sequence[Ranking]) -> dict[Any, float]:
+        fused: dict[Any, float] = {}
+        for ranking in rankings:
+            weight = self.alpha if ranking.way == "dense" else 1 - self.alpha
+            low, high = _range(ranking.scored)
+            for key, score in ranking.scored:
+                fused[key] = fused.get(key, 0.0) + weight * _scaled(score, low, high)
+        return fused
+
+    def beside(self, cosine: float, dense: Sequence[tuple[Any, float]]) -> float:
+        return self.alpha * max(_scaled(cosine, *_range(dense)), 0.0) if dense else 0.0
+
+
+by_rank = _Ranks()
+
+
+def best_first(fused: dict[K, float]) -> list[tuple[K, float]]:
+    """Ties stay in the order of first sight."""
+    return sorted(fused.items(), key=lambda item: -item[1])
+
+
+def _range(scored: Sequence[tuple[Any, float]]) -> tuple[float, float]:
+    return (scored[-1][1], scored[0][1]) if scored else (0.0, 0.0)
+
+
+def _scaled(score: float, low: float, high: float) -> float:
+    return (score - low) / (high - low) if high > low else 1.0

@@ -1,48 +1,46 @@
-"""A question into chunks: by meaning and by words, in every space that documents live in."""
+"""A library as a shelf: chunks found by meaning and by words, in every space documents live in."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC
 
-from unchunk.domain import Chunk, ChunkKey, Document, DocumentId, Terms, Version, Within
-from unchunk.errors import (
-    IndexUnavailableError,
-    NotFoundError,
-    ProviderRefusedError,
-    ProviderUnavailableError,
+from unchunk.domain import (
+    Chunk,
+    ChunkKey,
+    DocumentId,
+    Opened,
+    OwnerId,
+    Within,
 )
-from unchunk.ports import Catalog, Lexicon, OpenSpace, Vectors
-from unchunk.retrieval.fusion import fuse
-from unchunk.telemetry import Telemetry, log
+from unchunk.errors import InvalidInputError
+from unchunk.ports import Catalog, Lexicon, OpenSpace
+from unchunk.retrieval.evidence import Piece
+from unchunk.retrieval.fusion import Fusion, Ranking, best_first, by_rank
+from unchunk.retrieval.shelf import (
+    Candidate,
+    Card,
+    Dropped,
+    MovedError,
+    Place,
+    Ranked,
+    Sheet,
+    Way,
+    Where,
+)
+from unchunk.retrieval.sighting import MOST, SPARE, Asked, Seen, Sight, is_live
+from unchunk.retrieval.smoothing import beside, smoothed
+from unchunk.telemetry import Telemetry
 
-# How many more chunks are asked for than wanted: some may be of versions that are not live.
-_SPARE = 3
-_ATTEMPTS = 10
-_MOST = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A chunk that was found, with its text as the document has it."""
-
-    document: DocumentId
-    name: str
-    folder: str
-    chunk: Chunk
-    text: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The best chunks, best first. `notes` says where the search was less than it should be."""
-
-    hits: tuple[Hit, ...]
-    notes: tuple[str, ...] = ()
+# How far down each way is looked, however few are wanted: what both ways agree on may be deep.
+_DEPTH = 50
+# A chunk that means little to the embedder still counts if it has this much of the words.
+_WORDS = 0.5
+_EVERYWHERE = Where()
+_NOTHING_THERE = "no document is as the filters say"
 
 
-class Searcher:
-    """Searches the spaces of one library; `spaces` tells which there are, the active one first."""
+class LibraryShelf:
+    """The shelf of one library; `spaces` tells which spaces there are, the active one first."""
 
     def __init__(
         self,
@@ -50,131 +48,326 @@ class Searcher:
         lexicon: Lexicon,
         telemetry: Telemetry,
         spaces: Callable[[], Sequence[OpenSpace]],
+        fusion: Fusion = by_rank,
     ) -> None:
-        self._catalog = catalog
-        self._lexicon = lexicon
-        self._telemetry = telemetry
-        self._spaces = spaces
+        self._catalog, self._lexicon, self._fusion = catalog, lexicon, fusion
+        self._sight = Sight(catalog, telemetry, spaces)
 
-    async def search(self, question: str, within: Within, limit: int) -> Found:
-        """Only chunks of live versions of the owner's documents are found.
-
-        A document that is written anew while it is searched for would fall between its two
-        versions, and an index may be dropped: the search is then made again.
+    async def find(
+        self,
+        text: str,
+        owner: OwnerId,
+        where: Where,
+        *,
+        limit: int,
+        min_score: float | None = None,
+        also: Sequence[tuple[DocumentId, int]] = (),
+    ) -> Ranked:
+        """By default a chunk below its embedder's threshold is left out, unless it has at least
+        half of the question's words: names and numbers mean little to a model.
         """
-        self._telemetry.count("searches")
-        with self._telemetry.stage("search"):
-            asked = _Asked(question, within, limit, self._lexicon.query(question), {})
-            for _ in range(_ATTEMPTS):
-                found, moved = await self._once(asked)
-                if not moved:
-                    break
-        return found
-
-    async def _once(self, asked: "_Asked") -> tuple[Found, bool]:
-        """What is found, and whether any of it was replaced since."""
-        notes: list[str] = []
-        rankings: list[list[ChunkKey]] = []
-        # Documents move to the active space, so it is searched last.
-        for space in reversed(self._spaces()):
-            try:
-                rankings += [one async for one in self._ways(space, asked, notes)]
-            except IndexUnavailableError:
-                if space in self._spaces():
-                    raise
-                return Found((), tuple(notes)), True  # it was dropped meanwhile
-        best = fuse(rankings)[: asked.limit]
-        opened: dict[DocumentId, _Opened | None] = {}
-        hits = []
-        try:
-            for key, score in best:
-                if key.document not in opened:
-                    opened[key.document] = await self._open(asked.within.owner, key)
-                if document := opened[key.document]:
-                    hits.append(await self._hit(document, key, score))
-        except _MovedError:
-            return Found(tuple(hits), tuple(notes)), True
-        return Found(tuple(hits), tuple(notes)), False
-
-    async def _ways(
-        self, space: OpenSpace, asked: "_Asked", notes: list[str]
-    ) -> AsyncIterator[list[ChunkKey]]:
-        """What is found by meaning, if the embedder answers, and what is found by words."""
-        try:
-            if space.embedder is None:
-                notes.append(f"by words alone: embedder {space.spec!r} is not to be had")
-            else:
-                if space.name not in asked.vectors:
-                    made = await space.embedder.embed([asked.question], "query")
-                    asked.vectors[space.name] = made[0]
-                yield await self._live(space, asked.vectors[space.name], asked)
-        except (ProviderUnavailableError, ProviderRefusedError) as error:
-            log("search by words alone: %s", error)
-            notes.append(f"by words alone: {error}")
-        if asked.terms.ids:
-            yield await self._live(space, asked.terms, asked)
-
-    async def _live(
-        self, space: OpenSpace, query: Vectors | Terms, asked: "_Asked"
-    ) -> list[ChunkKey]:
-        """The best live chunks. Drafts and what is being purged may be many, so more is asked
-        for until there are enough, or there is no more.
-        """
-        wanted = asked.limit * _SPARE
+        within = await self._within(owner, where)
+        if within is None:
+            return Ranked((), (_NOTHING_THERE,))
+        asked = Asked(text, self._lexicon.query(text), within, await self._keys(within, also))
+        depth = max(limit, _DEPTH)
         while True:
-            scored = await space.index.search(query, asked.within, wanted)
-            live = await self._catalog.live(sorted({one.key.document for one in scored}))
-            keys = [one.key for one in scored if _is_live(one.key, space.name, live)]
-            if len(keys) >= asked.limit or len(scored) < wanted or wanted >= _MOST:
-                return keys
-            wanted *= 4
+            seen = await self._sight.look(asked, depth)
+            found = self._fused(seen)
+            if where.pages is not None:
+                found = await self._on_pages(owner, found, where.pages)
+            if len(found) >= limit or all(one.complete for one in seen) or depth >= MOST:
+                break
+            depth *= 4
+        if not found and where != _EVERYWHERE and any(one.vector is not None for one in seen):
+            # By meaning anything is found that there is.
+            asked.notes.append(_NOTHING_THERE)
+        carried = {place_of(key) for key, _ in asked.also}
+        best = [one for at, one in enumerate(found) if at < limit or one.place in carried]
+        weighed, near = await self._weighed(seen, found, best, owner)
+        kept, dropped = await self._above(seen, weighed, asked, min_score)
+        return Ranked(tuple(kept), tuple(dict.fromkeys(asked.notes)), tuple(dropped), near)
 
-    async def _open(self, owner: str, key: ChunkKey) -> "_Opened | None":
-        """The document of a hit; None if it was deleted since."""
-        try:
-            document = await self._catalog.get(owner, key.document)
-        except NotFoundError:
+    async def open(
+        self, owner: OwnerId, wanted: Mapping[tuple[DocumentId, int], Sequence[int]], where: Where
+    ) -> dict[DocumentId, Sheet]:
+        opened = await self._catalog.open(
+            owner, {document: indices for (document, _), indices in wanted.items()}
+        )
+        sheets = {}
+        for (document, generation), indices in wanted.items():
+            # What was deleted since is not there; what was written anew has to be searched anew.
+            if document in opened and _is_within(opened[document], where):
+                here = opened[document]
+                known = range(here.version.chunk_count)
+                if here.version.generation != generation or any(
+                    at in known and at not in here.chunks for at in indices
+                ):
+                    raise MovedError
+                sheets[document] = _sheet(here, where.pages)
+        return sheets
+
+    async def cards(self, owner: OwnerId) -> list[Card]:
+        return [
+            Card(
+                one.id,
+                one.live.generation,
+                one.folder,
+                one.name,
+                one.live.chunk_count,
+                one.live.text_length,
+            )
+            for one in await self._catalog.find(owner)
+            if one.live is not None
+        ]
+
+    async def related(self, owner: OwnerId, where: Where, to: Place, limit: int) -> list[Candidate]:
+        """In the active space alone."""
+        within = await self._within(owner, where)
+        if within is None:
+            return []
+        [space, *_] = self._sight.spaces()
+        with self._sight.unless_dropped(space):
+            own = await space.index.fetch([ChunkKey(owner, *to)])
+            if not own:
+                return []
+            [vector] = own.values()
+            near = await space.index.search(vector, within, limit + SPARE)
+        live = await self._catalog.live(sorted({scored.key.document for scored in near}))
+        return [
+            Candidate(place_of(key), score, score, (Way("dense", rank, score),))
+            for rank, (key, score) in enumerate(near, 1)
+            if key.document != to.document and is_live(key, space.name, live)
+            if score >= space.identity.min_score
+        ]
+
+    async def _within(self, owner: OwnerId, where: Where) -> Within | None:
+        """None if nothing can be there."""
+        if where.fields:
+            names = ", ".join(name for name, _ in where.fields)
+            raise InvalidInputError(f"documents of a library have no such fields: {names}")
+        documents = where.documents
+        if any(it is not None for it in (where.names, where.media_types, where.since, where.until)):
+            matching = await self._catalog.matching(
+                owner,
+                folders=where.folders,
+                names=where.names,
+                media_types=where.media_types,
+                since=where.since,
+                until=where.until,
+            )
+            chosen = None if documents is None else set(documents)
+            documents = tuple(it for it in matching if chosen is None or it in chosen)
+        if documents == () or where.folders == ():
             return None
-        version = document.live
-        if version is None or version.generation != key.generation:
-            raise _MovedError
-        try:
-            return _Opened(document, version, await self._catalog.chunks(version))
-        except NotFoundError:
-            raise _MovedError from None
+        return Within(owner, documents, where.folders)
 
-    async def _hit(self, opened: "_Opened", key: ChunkKey, score: float) -> Hit:
-        document, version, chunks = opened
-        if version.generation != key.generation:
-            raise _MovedError
-        chunk = chunks[key.chunk_index]
-        try:
-            text = await self._catalog.text(version, chunk.start, chunk.end)
-        except NotFoundError:
-            raise _MovedError from None
-        return Hit(document.id, document.name, document.folder, chunk, text, score)
+    async def _keys(
+        self, within: Within, also: Sequence[tuple[DocumentId, int]]
+    ) -> list[tuple[ChunkKey, str]]:
+        """Those of the chunks that are there and may be searched, each with its space."""
+        if not also:
+            return []
+        mine = await self._catalog.open(within.owner, {document: [] for document, _ in also})
+        return [
+            (ChunkKey(within.owner, document, version.generation, index), version.space)
+            for document, index in also
+            if document in mine
+            and 0 <= index < (version := mine[document].version).chunk_count
+            and (within.documents is None or document in within.documents)
+            and (within.folders is None or mine[document].document.folder in within.folders)
+        ]
+
+    def _fusion_of(self, seen: Sequence[Seen]) -> Fusion:
+        """Scores of several spaces do not compare: the best of one may be worse than all of another's."""
+        return self._fusion if len(seen) == 1 else by_rank
+
+    def _fused(self, seen: Sequence[Seen]) -> list[Candidate]:
+        ways: dict[ChunkKey, list[Way]] = {}
+        rankings = []
+        for one in seen:
+            for way, scored in one.rankings.items():
+                rankings.append(Ranking(way, scored))
+                for rank, (key, score) in enumerate(scored, 1):
+                    ways.setdefault(key, []).append(Way(way, rank, score))
+        return [
+            Candidate(
+                place_of(key),
+                rank_score,
+                ways[key][0].score,  # dense comes first
+                tuple(ways[key]),
+            )
+            for key, rank_score in best_first(self._fusion_of(seen)(rankings))
+        ]
+
+    async def _on_pages(
+        self, owner: OwnerId, found: Sequence[Candidate], pages: tuple[int, int]
+    ) -> list[Candidate]:
+        opened = await self._catalog.open(owner, _by_document(found))
+        return [
+            one
+            for one in found
+            if (here := _chunk(opened, one.place)) is not None and _touches(here[0], pages)
+        ]
+
+    async def _weighed(
+        self,
+        seen: Sequence[Seen],
+        found: Sequence[Candidate],
+        best: Sequence[Candidate],
+        owner: OwnerId,
+    ) -> tuple[list[Candidate], dict[Place, float]]:
+        """The best with their values, and those of chunks beside them.
+
+        What was found by its words alone gets its cosine, too. One fetch for each space.
+        """
+        worth = {one.place: one.rank_score for one in found}
+        counts = {document: count for one in seen for document, count in one.counts.items()}
+        cosines: dict[Place, float] = {}
+        for one in seen:
+            if one.vector is None:
+                continue
+            own = {place_of(key) for key in one.chunks()}
+            mine = [it for it in best if it.place in own]
+            by_words = [it.place for it in mine if it.ways[0].name != "dense"]
+            near = {
+                place
+                for it in mine
+                for place in beside(it.place, counts.get(it.place.document))
+                if place not in worth
+            }
+            keys = [ChunkKey(owner, *place) for place in (*by_words, *near)]
+            if keys:
+                with self._sight.unless_dropped(one.space):
+                    vectors = await one.space.index.fetch(keys)
+                cosines |= {place_of(key): float(it @ one.vector) for key, it in vectors.items()}
+                dense = one.rankings["dense"]
+                worth |= {
+                    it: self._fusion_of(seen).beside(cosines[it], dense)
+                    for it in near & cosines.keys()
+                }
+        weighed = [
+            replace(
+                one,
+                score=cosines.get(one.place, one.score),
+                value=smoothed(one.place, worth, counts.get(one.place.document)),
+            )
+            for one in best
+        ]
+        known = {one.place for one in found}
+        values = {
+            place: smoothed(place, worth, counts.get(place.document))
+            for place in worth.keys() - known
+        }
+        return weighed, values
+
+    async def _above(
+        self,
+        seen: Sequence[Seen],
+        found: Sequence[Candidate],
+        asked: Asked,
+        min_score: float | None,
+    ) -> tuple[list[Candidate], list[Dropped]]:
+        floors = {
+            place_of(key): one.space.identity.min_score if min_score is None else min_score
+            for one in seen
+            if one.vector is not None  # a threshold for cosines means nothing for words
+            for key in one.chunks()
+        }
+        carried = {place_of(key) for key, _ in asked.also}
+        weak = [
+            one
+            for one in found
+            if one.score < floors.get(one.place, one.score) and one.place not in carried
+        ]
+        if not weak:
+            return list(found), []
+        by_words = [one for one in weak if min_score is None and one.ways[-1].name == "lexical"]
+        saved: set[Place] = set()
+        if by_words:
+            opened = await self._catalog.open(asked.within.owner, _by_document(by_words))
+            saved = {
+                one.place
+                for one in by_words
+                if (here := _chunk(opened, one.place)) and self._share(asked, here[1]) >= _WORDS
+            }
+        gone = {one.place for one in weak} - saved
+        return [one for one in found if one.place not in gone], [
+            Dropped(one.place, one.score, f"scored below {floors[one.place]:.2f}")
+            for one in weak
+            if one.place in gone
+        ]
+
+    def _share(self, asked: Asked, text: str) -> float:
+        """How many of the question's words a text has."""
+        words = set(asked.terms.ids)
+        return len(words.intersection(self._lexicon.document(text).ids)) / len(words)
 
 
-class _Opened(NamedTuple):
-    document: Document
-    version: Version
-    chunks: list[Chunk]
+def place_of(key: ChunkKey) -> Place:
+    return Place(key.document, key.generation, key.chunk_index)
 
 
-class _MovedError(Exception):
-    """A document was written anew since it was found."""
+def _by_document(found: Iterable[Candidate]) -> dict[DocumentId, list[int]]:
+    wanted: dict[DocumentId, list[int]] = {}
+    for one in found:
+        wanted.setdefault(one.place.document, []).append(one.place.chunk_index)
+    return wanted
 
 
-class _Asked(NamedTuple):
-    """A question, and its vector in each space once it is made."""
+def _chunk(opened: Mapping[DocumentId, Opened], place: Place) -> tuple[Chunk, str] | None:
+    """None if its document was deleted since; raises `MovedError` if it was written anew."""
+    here = opened.get(place.document)
+    if here is None:
+        return None
+    if here.version.generation != place.generation or place.chunk_index not in here.chunks:
+        raise MovedError
+    return here.chunks[place.chunk_index]
 
-    question: str
-    within: Within
-    limit: int
-    terms: Terms
-    vectors: dict[str, Vectors]
+
+def _is_within(opened: Opened, where: Where) -> bool:
+    """As the filters say, but for pages, which are chunks' own."""
+    document, kind = opened.document, opened.version.media_type
+    return (
+        (where.documents is None or document.id in where.documents)
+        and (where.folders is None or document.folder in where.folders)
+        and (where.names is None or document.name in where.names)
+        and (where.since is None or where.since.astimezone(UTC) <= document.updated_at)
+        and (where.until is None or document.updated_at <= where.until.astimezone(UTC))
+        and (
+            where.media_types is None
+            or any(
+                kind.startswith(one) if one.endswith("/") else kind == one
+                for one in where.media_types
+            )
+        )
+    )
 
 
-def _is_live(key: ChunkKey, space: str, live: Mapping[DocumentId, Version]) -> bool:
-    version = live.get(key.document)
-    return version is not None and (version.generation, version.space) == (key.generation, space)
+def _touches(chunk: Chunk, pages: tuple[int, int]) -> bool:
+    if chunk.first_page is None or chunk.last_page is None:
+        return False
+    return chunk.first_page <= pages[1] and pages[0] <= chunk.last_page
+
+
+def _sheet(opened: Opened, pages: tuple[int, int] | None) -> Sheet:
+    document, version = opened.document, opened.version
+    return Sheet(
+        document.id,
+        document.name,
+        document.folder,
+        version.title or document.name,
+        version.media_type,
+        version.chunk_count,
+        {
+            at: Piece(chunk, text)
+            for at, (chunk, text) in opened.chunks.items()
+            if pages is None or _touches(chunk, pages)
+        },
+        {
+            "pages": version.page_count or None,
+            "updated_at": document.updated_at.isoformat(timespec="seconds"),
+            "checksum": version.checksum,
+        },
+        length=version.text_length,
+    )

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from datetime import timedelta, timezone
 from hashlib import sha256
 from typing import TypeVar
 
@@ -583,6 +584,76 @@ class CatalogContract:
         ids = [*(it.id for it in documents), draft.document, *map(str, range(2000))]
         assert await catalog.live(ids * 2) == {it.id: it.live for it in documents}
         assert await catalog.live([]) == {}
+
+    @on_a_catalog
+    async def test_documents_are_opened_with_the_chunks_that_are_wanted(
+        self, catalog: Catalog
+    ) -> None:
+        text = "".join(f"{n:09} " for n in range(5000))
+        long, short = await added(catalog, "a.txt", text), await added(catalog, "b.txt", "short")
+        wanted = [0, 1638, 1639, 4999, 5000, -1, 0]
+        opened = await catalog.open("me", {long.id: wanted, short.id: [0]})
+        whole = whole_of(live_of(long), text)
+        assert opened[long.id].document == long
+        assert opened[long.id].version == long.live
+        assert opened[long.id].chunks == {
+            at: (whole.chunks[at], f"{at:09} ") for at in (0, 1638, 1639, 4999)
+        }
+        assert [says for _, says in opened[short.id].chunks.values()] == ["short"]
+        assert (await catalog.open("me", {long.id: []}))[long.id].chunks == {}
+        assert await catalog.open("me", {}) == {}
+
+    @on_a_catalog
+    async def test_only_what_is_live_and_ones_own_is_opened(self, catalog: Catalog) -> None:
+        mine, theirs = await added(catalog, "a", "text"), await added(catalog, "a", "text", "you")
+        draft, gone = await drafted(catalog, "b", "text"), await added(catalog, "c", "text")
+        await catalog.bury("me", gone.id)
+        ids = [mine.id, theirs.id, draft.document, gone.id, *map(str, range(2000))]
+        assert list(await catalog.open("me", {it: [0] for it in ids})) == [mine.id]
+        [newer] = await catalog.go_live([await rewritten(catalog, live_of(mine), "other text")])
+        opened = (await catalog.open("me", {newer: [0]}))[newer]
+        assert opened.version.generation > live_of(mine).generation
+        assert opened.chunks[0][1] == "other text"
+
+    @on_a_catalog
+    async def test_documents_are_chosen_by_what_they_are(self, catalog: Catalog) -> None:
+        one = await added(catalog, "a.txt", "text", "me", "in")
+        two = await added(catalog, "b_c.txt", "text", "me", "out")
+        await added(catalog, "a.txt", "text", "you", "in")
+        await drafted(catalog, "a.txt", "text")
+        both = sorted([one.id, two.id])
+        assert await catalog.matching("me") == both
+        assert await catalog.matching("me", folders=["in", "up"]) == [one.id]
+        assert await catalog.matching("me", folders=[]) == []
+        assert await catalog.matching("me", names=["b_c.txt"], folders=["out"]) == [two.id]
+        assert await catalog.matching("me", names=["bxc.txt"]) == []
+        assert await catalog.matching("me", media_types=["text/plain"]) == both
+        assert await catalog.matching("me", media_types=["image/", "text/"]) == both
+        assert await catalog.matching("me", media_types=["text", "t%/", "plain"]) == []
+        assert await catalog.matching("me", since=two.updated_at) == [two.id]
+        assert await catalog.matching("me", until=one.updated_at) == [one.id]
+        assert await catalog.matching("me", since=one.updated_at, until=two.updated_at) == both
+        zone = timezone(timedelta(hours=9))
+        assert await catalog.matching("me", since=two.updated_at.astimezone(zone)) == [two.id]
+
+    @on_a_catalog
+    async def test_the_revision_grows_when_something_else_is_live_and_only_then(
+        self, catalog: Catalog
+    ) -> None:
+        seen = [await catalog.revision()]
+        document = await added(catalog, "a", "text")
+        seen.append(await catalog.revision())
+        draft = await drafted(catalog, "a", "new text")
+        await catalog.fail(draft.document, draft.generation, "damaged", "no")
+        await catalog.note("key", "value")
+        assert await catalog.revision() == seen[-1]
+        await catalog.go_live([whole_of(draft, "new text")])
+        seen.append(await catalog.revision())
+        buried = await catalog.bury("me", document.id)
+        seen.append(await catalog.revision())
+        await catalog.forget(buried)
+        assert await catalog.revision() == seen[-1]
+        assert sorted(set(seen)) == seen
 
     @on_a_catalog
     async def test_the_last_note_of_a_key_counts(self, catalog: Catalog) -> None:

@@ -1,6 +1,7 @@
 """The port `Catalog`, over a database."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import partial
 
 from unchunk.adapters.catalog.changes import begin, bury, fail, forget, next_generation, note
@@ -16,11 +17,13 @@ from unchunk.adapters.catalog.lookups import (
     outline,
     text,
 )
+from unchunk.adapters.catalog.reading import matching, open_documents, revision
 from unchunk.domain import (
     Chunk,
     Document,
     DocumentId,
     Heading,
+    Opened,
     OwnerId,
     Remains,
     Version,
@@ -86,6 +89,35 @@ class SqlCatalog:
 
     async def live(self, documents: Sequence[DocumentId]) -> dict[DocumentId, Version]:
         return await self._database.read(partial(live, wanted=documents))
+
+    async def open(
+        self, owner: OwnerId, wanted: Mapping[DocumentId, Sequence[int]]
+    ) -> dict[DocumentId, Opened]:
+        return await self._database.read(partial(open_documents, owner=owner, wanted=wanted))
+
+    async def matching(
+        self,
+        owner: OwnerId,
+        *,
+        folders: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        media_types: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[DocumentId]:
+        return await self._database.read(
+            partial(
+                matching,
+                owner=owner,
+                folders=folders,
+                names=names,
+                media_types=media_types,
+                between=(since, until),
+            )
+        )
+
+    async def revision(self) -> int:
+        return await self._database.read(revision)
 
     async def note(self, key: str, value: str) -> None:
         await self._database.write(partial(note, key=key, value=value))

@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
     Row,
+    Text,
     bindparam,
+    cast,
     delete,
     exists,
     select,
@@ -20,7 +23,7 @@ from sqlalchemy import (
 from unchunk.adapters.catalog.dialects import insert, insert_new
 from unchunk.adapters.catalog.lookups import all_remains, get, nothing_there
 from unchunk.adapters.catalog.rows import quoted, storable, time_of, version_row
-from unchunk.adapters.catalog.schema import documents, notes, remains, versions
+from unchunk.adapters.catalog.schema import REVISION, documents, notes, remains, versions
 from unchunk.domain import Document, DocumentId, OwnerId, Remains, Version
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"
@@ -122,6 +125,7 @@ def bury(connection: Connection, owner: OwnerId, document: DocumentId) -> list[R
     retire(connection, owner, seen, kept=())
     connection.execute(update(remains).where(remains.c.document == document).values(gone=True))
     connection.execute(delete(documents).where(documents.c.id == document))
+    count_change(connection)
     return all_remains(connection, document)
 
 
@@ -159,6 +163,15 @@ def forget(connection: Connection, done: Sequence[Remains]) -> None:
             is_listed,
         ),
         [{"its_document": item.document, "its_generation": item.generation} for item in done],
+    )
+
+
+def count_change(connection: Connection) -> None:
+    """Note that what is live has changed; the last thing in a transaction, for it is a queue."""
+    statement = insert(connection.dialect.name, notes).values(key=REVISION, value="1")
+    higher = cast(cast(notes.c.value, BigInteger) + 1, Text)
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=["key"], set_={"value": higher})
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
-from unchunk.adapters.catalog.changes import now, retire
+from unchunk.adapters.catalog.changes import count_change, now, retire
 from unchunk.adapters.catalog.dialects import in_batches, insert
 from unchunk.adapters.catalog.lookups import BLOCK
 from unchunk.adapters.catalog.packing import pack_chunks, pack_outline
@@ -87,6 +87,7 @@ def go_live(connection: Connection, wholes: Sequence[Whole]) -> list[DocumentId]
         for document, gone in old.items():
             kept = {version.blob for version in states[document].seen()}
             retire(connection, states[document].owner, gone, kept)
+        count_change(connection)
     return list(done)
 
 

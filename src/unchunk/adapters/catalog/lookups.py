@@ -1,14 +1,25 @@
 """What the catalog is asked, over one connection."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, select
+from sqlalchemy.dialects import sqlite
 
 from unchunk.adapters.catalog.dialects import in_batches
 from unchunk.adapters.catalog.packing import unpack_chunks, unpack_outline
 from unchunk.adapters.catalog.rows import document_of, version_of
-from unchunk.adapters.catalog.schema import documents, layouts, notes, remains, texts, versions
+from unchunk.adapters.catalog.schema import (
+    REVISION,
+    documents,
+    layouts,
+    notes,
+    remains,
+    texts,
+    versions,
+)
 from unchunk.domain import Chunk, Document, DocumentId, Heading, OwnerId, Remains, Version
 from unchunk.errors import IntegrityError, NotFoundError
 
@@ -36,7 +47,12 @@ _DOCUMENTS = select(*_HEAD, *_live.c, *_draft.c).select_from(
         _draft, and_(_draft.c.document == documents.c.id, _draft.c.generation == documents.c.draft)
     )
 )
+_LIVE_AT, _DRAFT_AT = len(_HEAD), len(_HEAD) + len(_live.c)
 # Statements that every search needs are made once: making one takes as long as running it.
+_OWNED = _DOCUMENTS.where(
+    documents.c.owner == bindparam("owner"),
+    documents.c.id.in_(bindparam("wanted", expanding=True)),
+)
 _LIVE = (
     select(*versions.c)
     .join(
@@ -57,7 +73,7 @@ _BLOCKS = (
 
 
 def get(connection: Connection, owner: OwnerId, document: DocumentId) -> Document:
-    found = _documents(connection, documents.c.id == document, documents.c.owner == owner)
+    found = documents_of(connection, documents.c.id == document, documents.c.owner == owner)
     if not found:
         raise nothing_there(document)
     return found[0]
@@ -80,34 +96,65 @@ def find(
         (documents.c.name, name),
         (_live.c.checksum, checksum),
     )
-    found = _documents(connection, *(column == it for column, it in wanted if it is not None))
+    found = documents_of(connection, *(column == it for column, it in wanted if it is not None))
     # Sorted here: databases disagree on the order of texts.
     return sorted(found, key=lambda document: (document.folder, document.name, document.owner))
 
 
-def _documents(connection: Connection, *conditions: ColumnElement[bool]) -> list[Document]:
-    found = []
-    for row in connection.execute(_DOCUMENTS.where(*conditions)):
-        values = tuple(row)
-        head, rest = values[: len(_HEAD)], values[len(_HEAD) :]
-        live, draft = rest[: len(_live.c)], rest[len(_live.c) :]
-        found.append(
-            document_of(
-                head,
-                None if live[0] is None else version_of(live),
-                None if draft[0] is None else version_of(draft),
-            )
-        )
-    return found
+def documents_of(connection: Connection, *conditions: ColumnElement[bool]) -> list[Document]:
+    return list(map(_document, connection.execute(_DOCUMENTS.where(*conditions))))
+
+
+def owned(connection: Connection, owner: OwnerId, wanted: Sequence[DocumentId]) -> list[Document]:
+    """Those of the documents that are the owner's."""
+    return [
+        _document(row)
+        for batch in in_batches(wanted)
+        for row in rows_with(connection, _OWNED, batch, owner=owner)
+    ]
+
+
+def rows_with(
+    connection: Connection, statement: Select[Any], wanted: Sequence[DocumentId], **others: str
+) -> Iterable[Sequence[Any]]:
+    """The rows of a statement whose last parameter is `wanted`, and whose first are the others.
+
+    With SQLite past SQLAlchemy, whose part takes longer than SQLite's: a search reads many rows.
+    """
+    if connection.dialect.name != "sqlite":
+        return connection.execute(statement, {**others, "wanted": wanted})
+    cursor = connection.connection.cursor()
+    cursor.execute(_in_sqlite(statement, len(wanted)), (*others.values(), *wanted))
+    return cursor.fetchall()
+
+
+@lru_cache(maxsize=1024)
+def _in_sqlite(statement: Select[Any], count: int) -> str:
+    spelled = str(statement.compile(dialect=sqlite.dialect()))
+    return spelled.replace("(__[POSTCOMPILE_wanted])", f"({', '.join('?' * count)})")
+
+
+def _document(row: Sequence[Any]) -> Document:
+    live, draft = tuple(row[_LIVE_AT:_DRAFT_AT]), tuple(row[_DRAFT_AT:])
+    return document_of(
+        row[:_LIVE_AT],
+        None if live[0] is None else _version(live),
+        None if draft[0] is None else _version(draft),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _version(row: tuple[Any, ...]) -> Version:
+    """The same row is the same version: a search reads many, and mostly ones it read before."""
+    return version_of(row)
 
 
 def live(connection: Connection, wanted: Sequence[DocumentId]) -> dict[DocumentId, Version]:
-    found = {}
-    for batch in in_batches(list(set(wanted))):
-        for row in connection.execute(_LIVE, {"wanted": batch}):
-            version = version_of(row)
-            found[version.document] = version
-    return found
+    return {
+        row[0]: _version(tuple(row))
+        for batch in in_batches(list(set(wanted)))
+        for row in rows_with(connection, _LIVE, batch)
+    }
 
 
 def text(connection: Connection, version: Version, start: int, end: int | None) -> str:
@@ -124,7 +171,7 @@ def text(connection: Connection, version: Version, start: int, end: int | None) 
     if not blocks:
         raise _no_more(version)
     before = first // BLOCK * BLOCK
-    with _undamaged(version):
+    with undamaged(version):
         found = "".join(bytes(block).decode("utf-8", "surrogatepass") for block in blocks)
         found = found[first - before : last - before]
         if len(found) != last - first:
@@ -134,7 +181,7 @@ def text(connection: Connection, version: Version, start: int, end: int | None) 
 
 def chunks(connection: Connection, version: Version) -> list[Chunk]:
     packed = _layout(connection, version, layouts.c.chunks)
-    with _undamaged(version):
+    with undamaged(version):
         return unpack_chunks(packed)
 
 
@@ -142,7 +189,7 @@ def outline(
     connection: Connection, version: Version
 ) -> tuple[tuple[int, ...], tuple[Heading, ...]]:
     packed = _layout(connection, version, layouts.c.outline)
-    with _undamaged(version):
+    with undamaged(version):
         return unpack_outline(packed)
 
 
@@ -158,7 +205,7 @@ def _layout(connection: Connection, version: Version, column: ColumnElement[byte
 
 
 @contextmanager
-def _undamaged(version: Version) -> Iterator[None]:
+def undamaged(version: Version) -> Iterator[None]:
     """A database does not notice when its disk gives back other bytes than it was given."""
     try:
         yield
@@ -184,4 +231,5 @@ def all_remains(connection: Connection, document: DocumentId | None = None) -> l
 
 
 def all_notes(connection: Connection) -> dict[str, str]:
-    return {row.key: row.value for row in connection.execute(select(notes))}
+    kept = select(notes).where(notes.c.key != REVISION)
+    return {row.key: row.value for row in connection.execute(kept)}

@@ -35,17 +35,16 @@ def pack_chunks(chunks: Sequence[Chunk]) -> bytes:
 def unpack_chunks(data: bytes) -> list[Chunk]:
     header, numbers = _unpacked(data)
     paths = [tuple(path) for path in header["paths"]]
-    return [
-        Chunk(
-            index,
-            start,
-            end,
-            None if first == _NONE else first,
-            None if last == _NONE else last,
-            paths[path],
-        )
-        for index, start, end, first, last, path in numbers.reshape(-1, 6).tolist()
-    ]
+    return [_chunk(row, paths) for row in numbers.reshape(-1, 6).tolist()]
+
+
+def unpack_some(data: bytes, wanted: Sequence[int]) -> list[Chunk]:
+    """Only those of these indices that are there: a long document costs little more than a short."""
+    line, _, numbers = data.partition(b"\n")
+    header = json.loads(line)
+    rows = np.frombuffer(numbers, f"<i{header['width']}").reshape(-1, 6)
+    chosen = rows[[at for at in sorted(set(wanted)) if 0 <= at < len(rows)]]
+    return [_chunk(row, header["paths"]) for row in chosen.tolist()]
 
 
 def pack_outline(pages: Sequence[int], headings: Sequence[Heading]) -> bytes:
@@ -61,6 +60,18 @@ def unpack_outline(data: bytes) -> tuple[tuple[int, ...], tuple[Heading, ...]]:
     first = len(flat) - 2 * len(titles)
     places, levels = flat[first : first + len(titles)], flat[first + len(titles) :]
     return tuple(flat[:first]), tuple(map(Heading, places, levels, titles))
+
+
+def _chunk(row: Sequence[int], paths: Sequence[Sequence[str]]) -> Chunk:
+    index, start, end, first, last, path = row
+    return Chunk(
+        index,
+        start,
+        end,
+        None if first == _NONE else first,
+        None if last == _NONE else last,
+        tuple(paths[path]),
+    )
 
 
 def _packed(header: dict[str, object], numbers: _Numbers) -> bytes:

@@ -24,6 +24,9 @@ HEAD: Final = "0001"
 REVISIONS: Final = "catalog_revision"
 """Where Alembic notes how far a database is; not its usual name, which others may use too."""
 
+REVISION: Final = "#revision"
+"""The note that counts the changes of what is live; the only one that is not the caller's."""
+
 NAMING: Final = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",

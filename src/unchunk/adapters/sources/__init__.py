@@ -1,0 +1,1 @@
+"""Chunks that somebody else keeps, each kind of store in a file of its own."""

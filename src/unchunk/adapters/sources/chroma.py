@@ -1,0 +1,261 @@
+"""Somebody else's collection in Chroma, in a folder or on a server. It is read, and never written.
+
+Of a folder that another process writes to, Chroma may show what was there a while ago, and does
+not know it: then ask a server.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from unchunk.adapters.sources.fields import PAGES, Fields, Names, look_up
+from unchunk.adapters.sources.reading import Record, first_chunks, read
+from unchunk.adapters.sources.vectors import checked, cosines, doubts
+from unchunk.domain import DocumentId
+from unchunk.errors import (
+    IndexUnavailableError,
+    InvalidInputError,
+    MissingPartError,
+    NotFoundError,
+    ProviderRefusedError,
+)
+from unchunk.ports import Among, Embedder, ForeignChunks, ForeignDocument, SourceNature
+
+try:
+    import chromadb
+    import httpx
+    from chromadb import errors
+    from chromadb.config import Settings
+except ImportError as missing:
+    raise MissingPartError("Chroma is not installed: pip install 'unchunk[chroma]'") from missing
+
+_FILE = "chroma.sqlite3"
+_MOST = 10_000
+
+
+async def open_chroma(
+    where: str | Path,
+    collection: str,
+    embedder: Embedder | None,
+    fields: Fields = PAGES,
+    *,
+    api_key: str | None = None,
+    seconds: float = 30.0,
+) -> "ChromaSource":
+    """The collection, after a look at whether `embedder` can have made its vectors.
+
+    `where` is a folder, or the address of a server as http://HOST:PORT. The embedder stays the
+    caller's. The server has `seconds` for an answer.
+    """
+    name = f"the Chroma collection {collection!r}"
+    client = await _in_thread(name, _connected, where, api_key, seconds)
+    try:
+        # No function that embeds: it would fetch a model.
+        opened = await _in_thread(name, client.get_collection, collection, embedding_function=None)
+        kept = ["embeddings", "metadatas", "documents"]
+        sample = await _in_thread(name, opened.get, limit=1, include=kept)
+        rows = sample["embeddings"]
+        embedder = checked(embedder, len(rows[0]) if len(rows) else 0, name)
+        notes: list[str] = []
+        for row, note, document in zip(rows, sample["metadatas"], sample["documents"], strict=True):
+            if isinstance(text := look_up(note or {}, fields.text) or document, str):
+                notes = await doubts(embedder, text, row, name)
+    except BaseException:
+        await asyncio.to_thread(_close, client)
+        raise
+    return ChromaSource(client, opened, embedder, fields, tuple(notes))
+
+
+class ChromaSource:
+    """`ChunkSource` over one collection. Scores are cosines, whatever Chroma measures by."""
+
+    def __init__(
+        self,
+        client: Any,  # noqa: ANN401 theirs
+        collection: Any,  # noqa: ANN401 theirs
+        embedder: Embedder,
+        fields: Fields,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self._client = client
+        self._collection = collection
+        self._where = f"the Chroma collection {collection.name!r}"
+        self._embedder = embedder
+        self._fields = fields
+        self._doubts = notes
+
+    @property
+    def nature(self) -> SourceNature:
+        return SourceNature(self._where, True, self._embedder.identity.min_score)
+
+    async def search(
+        self,
+        question: str,
+        among: Among,
+        limit: int,
+        wanted: Mapping[DocumentId, Sequence[int]] | None = None,
+    ) -> ForeignChunks:
+        if not self._can_have(wanted):
+            return ForeignChunks()
+        where = _where(self._fields, among, wanted, self._where)
+        if among.is_empty or limit < 1:
+            return ForeignChunks()
+        (row,) = await self._embedder.embed([question], "query")
+        reply = await _in_thread(
+            self._where,
+            self._collection.query,
+            query_embeddings=[row],
+            n_results=limit,
+            where=where,
+            include=["embeddings", "metadatas", "documents"],
+        )
+        (ids,), (notes,), (documents,) = reply["ids"], reply["metadatas"], reply["documents"]
+        kept = np.asarray(reply["embeddings"][0], np.float32).reshape(len(ids), len(row))
+        scores = cosines(kept, row)
+        records = [
+            Record(one, note or {}, float(score), document)
+            for one, note, score, document in zip(ids, notes, scores, documents, strict=True)
+        ]
+        records.sort(key=lambda record: -(record.score or 0.0))
+        found = read(records, self._fields, among, self._where, wanted)
+        return ForeignChunks(found.chunks, self._doubts + found.notes)
+
+    async def fetch(
+        self, wanted: Mapping[DocumentId, Sequence[int]], among: Among
+    ) -> ForeignChunks:
+        if not self._can_have(wanted):
+            return ForeignChunks()
+        where = _where(self._fields, among, wanted, self._where)
+        if among.is_empty:
+            return ForeignChunks()
+        records = await self._get(where, ["metadatas", "documents"])
+        return read(records, self._fields, among, self._where, wanted)
+
+    async def documents(self, among: Among) -> list[ForeignDocument]:
+        where = _where(self._fields, among, None, self._where)
+        if among.is_empty or not self._fields.chunk_index:
+            return []
+        first = _at(self._fields, [0])
+        where = _all([where, first]) if where else first
+        records = await self._get(where, ["metadatas"], _MOST)
+        return first_chunks(records, self._fields, among, self._where)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await _in_thread(self._where, _close, client)
+
+    def _can_have(self, wanted: Mapping[DocumentId, Sequence[int]] | None) -> bool:
+        return wanted is None or bool(self._fields.chunk_index and any(wanted.values()))
+
+    async def _get(
+        self, where: dict[str, Any] | None, include: list[str], limit: int | None = None
+    ) -> list[Record]:
+        reply = await _in_thread(
+            self._where, self._collection.get, where=where, include=include, limit=limit
+        )
+        ids, notes = reply["ids"], reply["metadatas"]
+        texts = reply["documents"] or [None] * len(ids)
+        rows = zip(ids, notes, texts, strict=True)
+        return [Record(one, note or {}, None, text) for one, note, text in rows]
+
+
+def _where(
+    fields: Fields,
+    among: Among,
+    wanted: Mapping[DocumentId, Sequence[int]] | None,
+    where: str,
+) -> dict[str, Any] | None:
+    every: list[dict[str, Any]] = [{name: {"$eq": value}} for name, value in among.fields]
+    for what in ("documents", "titles", "content_types"):
+        if values := getattr(among, what):
+            names = getattr(fields, what[:-1])
+            if not names:
+                raise InvalidInputError(f"{where} cannot be searched by {what}: no field has them")
+            every.append(_one_of(names, values))
+    if wanted:
+        pairs = [
+            _all([_one_of(fields.document, [document]), _at(fields, indices)])
+            for document, indices in wanted.items()
+            if indices
+        ]
+        every.append(_any(pairs))
+    return _all(every) if every else None
+
+
+def _one_of(names: Names, values: Sequence[str]) -> dict[str, Any]:
+    """That one of the fields has one of the values, as text or as number."""
+    numbers = [int(value) for value in values if value.isdecimal() and len(value) < 19]
+    lists = [some for some in (list(values), numbers) if some]
+    return _any([{name: {"$in": some}} for name in names for some in lists])
+
+
+def _at(fields: Fields, indices: Sequence[int]) -> dict[str, Any]:
+    return _any([{name: {"$in": sorted(set(indices))}} for name in fields.chunk_index])
+
+
+def _any(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    return parts[0] if len(parts) == 1 else {"$or": parts}
+
+
+def _all(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    return parts[0] if len(parts) == 1 else {"$and": parts}
+
+
+def _connected(where: str | Path, api_key: str | None, seconds: float) -> Any:  # noqa: ANN401 theirs
+    settings = Settings(anonymized_telemetry=False)
+    if not str(where).startswith(("http:", "https:")):
+        # Chroma would make a missing one.
+        if not (Path(where) / _FILE).is_file():
+            raise NotFoundError(f"there is no Chroma in the folder {where}: it has no {_FILE}")
+        return chromadb.PersistentClient(str(where), settings)
+    parts = urlsplit(str(where))
+    secure = parts.scheme == "https"
+    try:
+        client = chromadb.HttpClient(
+            host=parts.hostname or "",
+            port=parts.port or (443 if secure else 8000),
+            ssl=secure,
+            headers={"x-chroma-token": api_key} if api_key else None,
+            settings=settings,
+        )
+    except ValueError as error:
+        raise IndexUnavailableError(f"no Chroma server answers at {where}: {error}") from error
+    for session in _sessions(client):
+        session.timeout = httpx.Timeout(seconds)
+    return client
+
+
+def _close(client: Any) -> None:  # noqa: ANN401 theirs
+    client.close()
+    for session in _sessions(client):
+        session.close()
+
+
+def _sessions(client: Any) -> list[Any]:  # noqa: ANN401 theirs
+    """Its connections to a server, which it never times out and never closes."""
+    both = (client._server, client._admin_client._server)  # noqa: SLF001 there is no other way
+    return [each._session for each in both if hasattr(each, "_session")]  # noqa: SLF001
+
+
+async def _in_thread(
+    source: str,
+    call: Callable[..., Any],
+    *arguments: object,
+    **named: object,
+) -> Any:  # noqa: ANN401 theirs
+    """Their call in a thread, their errors as ours."""
+    try:
+        return await asyncio.to_thread(call, *arguments, **named)
+    except errors.NotFoundError as error:
+        raise NotFoundError(f"{source} is not there: {error}") from error
+    except (errors.InvalidArgumentError, errors.InvalidDimensionException, ValueError) as error:
+        raise InvalidInputError(f"{source} cannot be asked this: {error}") from error
+    except (errors.ChromaAuthError, errors.AuthorizationError) as error:
+        raise ProviderRefusedError(f"{source}: Chroma refuses: {error}. Check its key") from error
+    except (errors.ChromaError, httpx.HTTPError) as error:
+        raise IndexUnavailableError(f"{source} cannot be used: {error}") from error

@@ -1,0 +1,189 @@
+"""A Chunkenizer server: it searches, and gives what it finds. It has no way to fetch a chunk."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+
+import httpx2
+
+from unchunk.adapters.sources.fields import Fields
+from unchunk.adapters.sources.reading import Record, first_chunks, read
+from unchunk.domain import DocumentId
+from unchunk.errors import (
+    InvalidInputError,
+    InvalidSettingError,
+    ProviderRefusedError,
+    ProviderUnavailableError,
+)
+from unchunk.ports import Among, ForeignChunks, ForeignDocument, SourceNature
+
+# What a person gave with the document says nothing of a single chunk.
+_ANSWER = Fields(
+    document=("document_id",),
+    chunk_count=(),
+    text=("chunk_text",),
+    title=("document_name",),
+    content_type=(),
+    start=(),
+    end=(),
+    page=(),
+)
+_LISTED = Fields(
+    document=("id",),
+    chunk_index=(),
+    chunk_count=("chunk_count",),
+    text=(),
+    title=("name",),
+    content_type=("content_type",),
+    start=(),
+    end=(),
+    page=(),
+)
+# What a chunk is filtered by is called otherwise than what is answered.
+_FILTERS = {"documents": "doc_id", "titles": "name", "content_types": "content_type"}
+_BUSY = frozenset({408, 409, 425, 429})
+_LONGEST_MESSAGE = 300
+
+
+class ChunkenizerSource:
+    """`ChunkSource` over a server, which embeds questions itself. Connects at first use.
+
+    Belongs to the event loop that it is first used in. Filters are exact matches on what the
+    server keeps, one value each.
+    """
+
+    def __init__(self, url: str, *, key: str = "", timeout: float = 30.0) -> None:
+        try:
+            parts = httpx2.URL(url)
+        except httpx2.InvalidURL as error:
+            raise InvalidSettingError(f"{url!r} is no URL: {error}") from error
+        if parts.scheme not in ("http", "https") or not parts.host:
+            raise InvalidSettingError(f"{url!r} is no URL of a server: use http://HOST:PORT")
+        self._url = url.rstrip("/")
+        # Without a password that may stand in it.
+        self._where = f"Chunkenizer at {parts.copy_with(userinfo=b'')}"
+        self._key = key
+        self._timeout = timeout
+        self._client: httpx2.AsyncClient | None = None
+
+    @property
+    def nature(self) -> SourceNature:
+        return SourceNature(self._where, False, None)
+
+    async def search(
+        self,
+        question: str,
+        among: Among,
+        limit: int,
+        wanted: Mapping[DocumentId, Sequence[int]] | None = None,
+    ) -> ForeignChunks:
+        filters = self._filters(among)
+        if among.is_empty or limit < 1 or wanted is not None:
+            return ForeignChunks()
+        body = {"query": question, "top_k": limit, "filters": filters or None}
+        results = await self._listed("POST", "search", "results", body)
+        records = [Record("", *_flattened(one)) for one in results]
+        scored = [record for record in records if record.score is not None]
+        # The server does not show what it does not name in its answer.
+        found = read(scored, _ANSWER, among._replace(content_types=None), self._where)
+        notes = found.notes
+        if len(scored) < len(records):
+            notes += (f"{self._where}: {len(records) - len(scored)} left out: no score",)
+        best = sorted(found.chunks, key=lambda chunk: -(chunk.score or 0.0))
+        return ForeignChunks(tuple(best), notes)
+
+    async def fetch(
+        self, wanted: Mapping[DocumentId, Sequence[int]], among: Among
+    ) -> ForeignChunks:
+        """Nothing, as `nature` says."""
+        del wanted, among
+        return ForeignChunks((), (f"{self._where} has no way to fetch a chunk",))
+
+    async def documents(self, among: Among) -> list[ForeignDocument]:
+        if among.is_empty:
+            return []
+        rows = await self._listed("GET", "documents", "documents")
+        records = [Record(str(one.get("id") or ""), _described(one)) for one in rows]
+        return first_chunks(records, _LISTED, among, self._where)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _filters(self, among: Among) -> dict[str, str | int | bool]:
+        filters = dict(among.fields)
+        if len(filters) < len(set(among.fields)):
+            raise InvalidInputError(f"{self._where} takes one value for each field")
+        for what, name in _FILTERS.items():
+            if values := getattr(among, what):
+                if len(values) > 1:
+                    raise InvalidInputError(
+                        f"{self._where} filters by one value: give one of the {what}, not several"
+                    )
+                filters[name] = values[0]
+        return filters
+
+    async def _listed(
+        self, method: str, path: str, name: str, body: Mapping[str, object] | None = None
+    ) -> list[dict[str, object]]:
+        reply = await self._answer(method, path, body)
+        rows = reply.get(name) if isinstance(reply, dict) else None
+        if not isinstance(rows, list) or not all(isinstance(one, dict) for one in rows):
+            raise ProviderRefusedError(
+                f"the answer of {self._where} has no list of {name}; check the URL"
+            )
+        return rows
+
+    async def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> object:
+        if self._client is None:
+            headers = {"Authorization": f"Bearer {self._key}"} if self._key else None
+            # Time is measured around the whole call.
+            self._client = httpx2.AsyncClient(headers=headers, timeout=None)
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self._client.request(method, f"{self._url}/{path}", json=body)
+        except TimeoutError as error:
+            raise ProviderUnavailableError(
+                f"{self._where} did not answer within {self._timeout:.3g} s"
+            ) from error
+        except httpx2.RequestError as error:
+            reason = str(error) or type(error).__name__
+            raise ProviderUnavailableError(f"no answer from {self._where}: {reason}") from error
+        if not response.is_success:
+            raise self._failure(response)
+        try:
+            return response.json()
+        except (ValueError, RecursionError) as error:
+            raise ProviderRefusedError(
+                f"the answer of {self._where} cannot be read: {error}; check the URL"
+            ) from error
+
+    def _failure(self, response: httpx2.Response) -> Exception:
+        status = response.status_code
+        message = " ".join(response.text.split())[:_LONGEST_MESSAGE]
+        said = f"{self._where} answered {status}: {message or response.reason_phrase}"
+        if status >= 500 or status in _BUSY:
+            return ProviderUnavailableError(said)
+        return ProviderRefusedError(f"{said}; check the URL and the key")
+
+
+def _flattened(result: dict[str, object]) -> tuple[dict[str, object], float | None]:
+    """A result with its metadata beside the rest, what the server itself says going first."""
+    more = result.get("metadata")
+    payload = (more if isinstance(more, dict) else {}) | {
+        name: value for name, value in result.items() if name not in ("metadata", "score")
+    }
+    score = result.get("score")
+    fits = isinstance(score, int | float) and not isinstance(score, bool)
+    return payload, float(score) if fits else None  # type: ignore[arg-type]  # it fits
+
+
+def _described(row: dict[str, object]) -> dict[str, object]:
+    """A document as it is listed, with what was given with it, which is text that is JSON."""
+    try:
+        more = json.loads(str(row.get("metadata_json") or "{}"))
+    except (ValueError, RecursionError):
+        more = {}
+    own = {name: value for name, value in row.items() if name != "metadata_json"}
+    return (more if isinstance(more, dict) else {}) | own

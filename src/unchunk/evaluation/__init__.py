@@ -1,0 +1,1 @@
+"""How well the library answers questions whose answers are known."""

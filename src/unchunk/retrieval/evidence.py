@@ -1,0 +1,123 @@
+"""What a search brings back: documents put together again from the parts that matter."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Literal, NamedTuple
+
+from unchunk.domain import Chunk, DocumentId
+
+# How much of a document came back: the parts that were found, all of it, or as much of it
+# around what was found as there is room for.
+Kind = Literal["passages", "full document", "excerpt"]
+Metadata = Mapping[str, str | int | float | bool | None]
+
+
+class Piece(NamedTuple):
+    """A chunk with its text. `score` is None for a neighbour, which no search found."""
+
+    chunk: Chunk
+    text: str
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkResult:
+    """A chunk that was found, and how well it answers."""
+
+    chunk_index: int
+    score: float
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Chunks `first_chunk` to `last_chunk` as one text: `text` is `[start:end]` of its document.
+
+    Pages count from 1, both ends included. `heading_path` is what all of it stands under.
+    """
+
+    first_chunk: int
+    last_chunk: int
+    start: int
+    end: int
+    text: str = field(repr=False)
+    first_page: int | None = None
+    last_page: int | None = None
+    heading_path: tuple[str, ...] = ()
+
+
+class Gap(NamedTuple):
+    """What was left out between two passages, or of a chunk that had to be cut, behind it.
+
+    Its mark is `full_content[at:end]`, with the ends of lines around it: without the marks,
+    `full_content` is slices of the document.
+    """
+
+    first_chunk: int
+    last_chunk: int
+    at: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReconstructedDocument:
+    """Passages of one document in its own order, no character twice, every gap marked.
+
+    `chunks` are those that were found, in the document's order; neighbours are in the passages
+    alone. A document's own text may contain what looks like a mark: then the real ones carry
+    `tag`, which no passage contains. `gaps` tells where the real ones are in any case.
+    """
+
+    document: DocumentId
+    name: str
+    folder: str
+    title: str
+    content_type: str
+    chunk_count: int | None
+    chunks: tuple[ChunkResult, ...]
+    passages: tuple[Passage, ...]
+    full_content: str = field(repr=False)
+    gaps: tuple[Gap, ...] = ()
+    tag: str = ""
+    kind: Kind = "passages"
+    metadata: Metadata = field(default_factory=dict)
+
+    @property
+    def max_score(self) -> float:
+        return max((one.score for one in self.chunks), default=0.0)
+
+    @property
+    def avg_score(self) -> float:
+        return sum(one.score for one in self.chunks) / max(len(self.chunks), 1)
+
+    @property
+    def chunk_coverage(self) -> str:
+        """Such as `chunks 1-3,7-9 of 12`; both ends included, counted from 0."""
+        of = "" if self.chunk_count is None else f" of {self.chunk_count}"
+        return f"{runs((one.first_chunk, one.last_chunk) for one in self.passages)}{of}"
+
+    def as_dict(self) -> dict[str, object]:
+        """All of it, with what follows from it, for programs."""
+        return {
+            "document": self.document,
+            "name": self.name,
+            "folder": self.folder,
+            "title": self.title,
+            "content_type": self.content_type,
+            "kind": self.kind,
+            "chunks": [asdict(one) for one in self.chunks],
+            "max_score": self.max_score,
+            "avg_score": self.avg_score,
+            "chunk_coverage": self.chunk_coverage,
+            "chunk_count": self.chunk_count,
+            "passages": [asdict(one) for one in self.passages],
+            "full_content": self.full_content,
+            "gaps": [one._asdict() for one in self.gaps],
+            "tag": self.tag,
+            "metadata": dict(self.metadata),
+        }
+
+
+def runs(parts: Iterable[tuple[int, int]]) -> str:
+    """Such as `chunks 1-3,7`; both ends included."""
+    return "chunks " + ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)

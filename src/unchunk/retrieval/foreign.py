@@ -1,0 +1,252 @@
+"""Somebody else's chunks as a shelf: searched where they are, joined without places of their own."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+
+from unchunk.domain import ChunkingStrategy, DocumentId, OwnerId
+from unchunk.errors import InvalidInputError
+from unchunk.ports import (
+    Among,
+    ChunkSource,
+    FieldValue,
+    ForeignChunk,
+)
+from unchunk.retrieval.cache import TimedCache
+from unchunk.retrieval.evidence import Metadata
+from unchunk.retrieval.joining import Joined, Unplaced, join
+from unchunk.retrieval.shelf import (
+    Candidate,
+    Card,
+    Dropped,
+    MovedError,
+    Place,
+    Ranked,
+    Sheet,
+    Way,
+    Where,
+)
+
+_NOT_CARRIED = ("folders", "pages", "since", "until")
+# What a search found is opened soon, if at all.
+_CHUNKS, _SECONDS = 4096, 300.0
+# The generation of a place whose chunk is kept here, since it cannot be fetched.
+_KEPT = 1
+
+
+class ForeignShelf:
+    """`Shelf` over somebody else's chunks.
+
+    `owner_field` names the field that tells whose a chunk is: then nobody is shown a chunk that
+    does not carry them there. Without it, all who may search see all. `chunking` is how the
+    chunks were cut, if that is known; it is guessed otherwise.
+
+    A chunk without an index is a document of its own, under the chunk's own id. Such a chunk,
+    and all of a source that cannot fetch, is kept for a while when it was found, for whoever
+    found it. `MovedError` says that it was too long.
+    """
+
+    def __init__(
+        self,
+        source: ChunkSource,
+        *,
+        owner_field: str = "",
+        chunking: ChunkingStrategy | None = None,
+    ) -> None:
+        self._source = source
+        self._owner_field = owner_field
+        self._chunking = chunking
+        self._kept: TimedCache[tuple[OwnerId, Among, DocumentId, int], ForeignChunk] = TimedCache(
+            _CHUNKS, _SECONDS
+        )
+        # What documents are called, and which one a chunk without an index is from.
+        self._known: TimedCache[tuple[OwnerId, DocumentId], ForeignChunk] = TimedCache(
+            _CHUNKS, _SECONDS
+        )
+
+    async def find(
+        self,
+        text: str,
+        owner: OwnerId,
+        where: Where,
+        *,
+        limit: int,
+        min_score: float | None = None,
+        also: Sequence[tuple[DocumentId, int]] = (),
+    ) -> Ranked:
+        """One call to the source; one more if `also` names chunks that it did not find."""
+        among, nature = self._among(owner, where), self._source.nature
+        if among.is_empty:
+            return Ranked(())
+        found = await self._source.search(text, among, limit)
+        chunks = self._own(found.chunks, owner)
+        if carried := await self._carried(text, among, also, chunks):
+            chunks += self._own(carried, owner)
+            chunks.sort(key=lambda chunk: -(chunk.score or 0.0))
+        floor = nature.min_score if min_score is None else min_score
+        candidates, dropped = [], []
+        for rank, chunk in enumerate(chunks, 1):
+            place = _place(chunk, fetches=nature.fetches)
+            score = chunk.score or 0.0
+            wanted_anyway = (place.document, place.chunk_index) in also
+            if floor is not None and score < floor and not wanted_anyway:
+                dropped.append(Dropped(place, score, f"its score {score:.3f} is below {floor:.3f}"))
+                continue
+            self._known.put((owner, place.document), chunk)
+            if place.generation == _KEPT:
+                self._kept.put((owner, among, place.document, place.chunk_index), chunk)
+            candidates.append(Candidate(place, score, score, (Way("dense", rank, score),)))
+        notes = found.notes
+        if not nature.fetches:
+            notes += (f"{nature.name} gives what it finds and no neighbours of it",)
+        return Ranked(tuple(candidates), notes, tuple(dropped))
+
+    async def open(
+        self, owner: OwnerId, wanted: Mapping[tuple[DocumentId, int], Sequence[int]], where: Where
+    ) -> dict[DocumentId, Sheet]:
+        """One call to the source, or none if nothing has to be fetched."""
+        among = self._among(owner, where)
+        documents: dict[DocumentId, dict[int, ForeignChunk]] = {}
+        stored: dict[DocumentId, list[int]] = {}
+        for (document, generation), indices in wanted.items():
+            asked = sorted({at for at in indices if at >= 0})
+            if asked and generation == _KEPT:
+                documents[document] = self._recall(owner, among, document, asked)
+            elif asked:
+                stored[document] = asked
+        notes: tuple[str, ...] = ()
+        if stored and not among.is_empty:
+            fetched = await self._source.fetch(stored, among)
+            notes = fetched.notes
+            for chunk in self._own(fetched.chunks, owner):
+                at = chunk.chunk_index
+                if at is not None and at in stored.get(chunk.document, ()):
+                    documents.setdefault(chunk.document, {})[at] = chunk
+        joined = await asyncio.to_thread(join, _unplaced(documents), self._chunking)
+        sheets = {
+            document: _sheet(document, [*chunks.values()], joined[document], notes)
+            for document, chunks in documents.items()
+        }
+        for (document, _), indices in wanted.items():
+            # Nothing of it is wanted but what it is called.
+            if not indices and (known := self._known.get((owner, document))):
+                sheets.setdefault(document, _sheet(document, [known], Joined({}), ()))
+        return sheets
+
+    async def cards(self, owner: OwnerId) -> list[Card]:
+        """Only documents that say how many chunks they have; how long they are, none does."""
+        every = await self._source.documents(self._among(owner, Where()))
+        return [
+            Card(one.document, 0, "", one.title or one.document, one.chunk_count, 0)
+            for one in every
+            if one.chunk_count and self._is_own(one.metadata, owner)
+        ]
+
+    async def related(self, owner: OwnerId, where: Where, to: Place, limit: int) -> list[Candidate]:
+        """None: it would take two more calls to somebody else's server for each question."""
+        del owner, where, to, limit
+        return []
+
+    async def close(self) -> None:
+        await self._source.close()
+
+    def _among(self, owner: OwnerId, where: Where) -> Among:
+        name = self._source.nature.name
+        cannot = [each for each in _NOT_CARRIED if getattr(where, each) is not None]
+        cannot += [f"media type {one!r}" for one in where.media_types or () if one.endswith("/")]
+        if cannot:
+            raise InvalidInputError(
+                f"{name} cannot be searched by {', '.join(cannot)}: its chunks do not carry it. "
+                "Use documents, names, whole media types, or fields that they carry"
+            )
+        mine = ((self._owner_field, owner),) if self._owner_field else ()
+        documents = where.documents
+        if documents is not None:
+            documents = tuple(dict.fromkeys(self._document_of(owner, one) for one in documents))
+        return Among(documents, where.names, where.media_types, mine + where.fields)
+
+    def _document_of(self, owner: OwnerId, document: DocumentId) -> DocumentId:
+        """The document that a chunk without an index is from, if this is one."""
+        known = self._known.get((owner, document))
+        return document if known is None else known.document
+
+    async def _carried(
+        self,
+        text: str,
+        among: Among,
+        also: Sequence[tuple[DocumentId, int]],
+        found: Sequence[ForeignChunk],
+    ) -> tuple[ForeignChunk, ...]:
+        """Chunks that are wanted anyway, with their scores."""
+        have = {(one.document, one.chunk_index) for one in found}
+        missing: dict[DocumentId, list[int]] = {}
+        for document, at in also:
+            if (document, at) not in have:
+                missing.setdefault(document, []).append(at)
+        if not missing or not self._source.nature.fetches:
+            return ()
+        return (await self._source.search(text, among, len(also), missing)).chunks
+
+    def _own(self, chunks: Iterable[ForeignChunk], owner: OwnerId) -> list[ForeignChunk]:
+        """Those that show that they are this owner's: no store is trusted with that alone."""
+        return [one for one in chunks if self._is_own(one.metadata, owner)]
+
+    def _is_own(self, metadata: Mapping[str, FieldValue], owner: OwnerId) -> bool:
+        value = metadata.get(self._owner_field)
+        shown = owner in value if isinstance(value, tuple) else value == owner
+        return shown or not self._owner_field
+
+    def _recall(
+        self, owner: OwnerId, among: Among, document: DocumentId, indices: Sequence[int]
+    ) -> dict[int, ForeignChunk]:
+        kept = {at: self._kept.get((owner, among, document, at)) for at in indices}
+        found = {at: chunk for at, chunk in kept.items() if chunk is not None}
+        if not found:
+            raise MovedError
+        return found
+
+
+def _place(chunk: ForeignChunk, *, fetches: bool) -> Place:
+    if chunk.chunk_index is None:
+        return Place(chunk.id, _KEPT, 0)
+    return Place(chunk.document, 0 if fetches else _KEPT, chunk.chunk_index)
+
+
+def _unplaced(
+    documents: Mapping[DocumentId, Mapping[int, ForeignChunk]],
+) -> dict[DocumentId, dict[int, Unplaced]]:
+    return {
+        document: {
+            at: Unplaced(chunk.text, chunk.start, chunk.end, chunk.page)
+            for at, chunk in sorted(chunks.items())
+        }
+        for document, chunks in documents.items()
+    }
+
+
+def _sheet(
+    document: DocumentId, chunks: Sequence[ForeignChunk], joined: Joined, notes: tuple[str, ...]
+) -> Sheet:
+    title = next((one.title for one in chunks if one.title), "")
+    counts = {one.chunk_count for one in chunks if one.chunk_count is not None}
+    if len(counts) > 1:
+        notes += (f"the chunks disagree on how many there are: {sorted(counts)}",)
+    return Sheet(
+        document,
+        title or chunks[0].document,
+        "",
+        title,
+        next((one.content_type for one in chunks if one.content_type), ""),
+        max(counts, default=None),
+        joined.pieces,
+        _common([one.metadata for one in chunks]),
+        notes + joined.notes,
+    )
+
+
+def _common(many: Sequence[Mapping[str, FieldValue]]) -> Metadata:
+    """What all chunks say alike."""
+    return {
+        name: ", ".join(map(str, value)) if isinstance(value, tuple) else value
+        for name, value in many[0].items()
+        if all(name in other and other[name] == value for other in many[1:])
+    }

@@ -1,0 +1,294 @@
+"""One search, from a question to drafts of documents: looked for, opened, weighed, grouped."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from unchunk.domain import DocumentId, OwnerId
+from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
+from unchunk.ports import Reranker
+from unchunk.retrieval.duplicates import copies
+from unchunk.retrieval.fusion import Ranking, by_rank
+from unchunk.retrieval.reconstruct import wanted
+from unchunk.retrieval.selection import Draft
+from unchunk.retrieval.shelf import Candidate, Dropped, Place, Ranked, Sheet, Shelf, Way, Where
+from unchunk.telemetry import log
+
+# How many chunks are looked for at least: a wide net, since several may lie in one document.
+_NET = 30
+# A document's further hits are worth a little less, so that of hits that are about as good
+# those of different documents come first.
+_FURTHER = 0.97
+_WEAK = "weak beside the best"
+_BEYOND = "beyond the documents that were asked for"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to look for: one text, or several that mean the same, in an owner's documents.
+
+    Where the best hit is worth 1, those that are worth less than `stop` are left out. `also` are
+    chunks that an earlier answer cited, wanted whether they are found or not.
+    """
+
+    texts: tuple[str, ...]
+    owner: OwnerId
+    where: Where
+    limit: int
+    chunks_per_doc: int | None
+    reach: int
+    min_score: float | None
+    stop: float = 0.0
+    also: tuple[tuple[DocumentId, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Drafts of the documents that are wanted, and all that was found and opened, best first.
+
+    `copies` are those of `dropped` that say what another says.
+    """
+
+    drafts: tuple[Draft, ...] = ()
+    found: tuple[Candidate, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    copies: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()
+    names: Mapping[DocumentId, str] = field(default_factory=dict)
+
+
+class Looker:
+    """The best `reranked` chunks are read again by `reranker`, if there is one."""
+
+    def __init__(self, shelf: Shelf, reranker: Reranker | None = None, reranked: int = 10) -> None:
+        self._shelf, self._reranker, self._reranked = shelf, reranker, reranked
+
+    async def look(self, request: Request) -> Look:
+        """Two calls to the shelf for each text: one that finds, and one that opens all at once."""
+        ranked = await self._find(request)
+        notes = list(ranked.notes)
+        sheets = await self._open(ranked.candidates, request)
+        found = [one for one in ranked.candidates if _text(sheets, one.place) is not None]
+        if self._reranker is not None and found:
+            found = await self._read_again(self._reranker, found, sheets, request, notes)
+        dropped = [
+            Dropped(one.place, one.score, _BEYOND)
+            for one in ranked.candidates
+            if one.place.document not in sheets
+        ]
+        dropped += ranked.dropped
+        kept, copied = _without_copies(found, sheets)
+        drafts = _drafts(kept, ranked.beside, sheets, request, dropped)
+        notes += [note for draft in drafts for note in draft.sheet.notes]
+        return Look(
+            tuple(drafts),
+            tuple(found),
+            (*dropped, *copied),
+            tuple(copied),
+            tuple(dict.fromkeys(notes)),
+            {document: sheet.name for document, sheet in sheets.items()},
+        )
+
+    async def _find(self, request: Request) -> Ranked:
+        depth = max(_NET, request.limit * (request.chunks_per_doc or 1), self._reranked)
+        every = [
+            await self._shelf.find(
+                text,
+                request.owner,
+                request.where,
+                limit=depth,
+                min_score=request.min_score,
+                also=request.also,
+            )
+            for text in request.texts
+        ]
+        return every[0] if len(every) == 1 else _together(every)
+
+    async def _open(
+        self, candidates: Sequence[Candidate], request: Request
+    ) -> Mapping[DocumentId, Sheet]:
+        """What may be shown, in one call. Some documents more, as some may turn out to be copies."""
+        hits: dict[tuple[DocumentId, int], list[int]] = {}
+        for one in candidates:
+            hits.setdefault(one.place[:2], []).append(one.place.chunk_index)
+        if not hits:
+            return {}
+        most = max(request.limit + request.limit // 2 + 2, self._reranked if self._reranker else 0)
+        carried = {document for document, _ in request.also}
+        return await self._shelf.open(
+            request.owner,
+            {
+                key: wanted(indices, None, request.reach)
+                for at, (key, indices) in enumerate(hits.items())
+                if at < most or key[0] in carried
+            },
+            request.where,
+        )
+
+    async def _read_again(
+        self,
+        reranker: Reranker,
+        found: list[Candidate],
+        sheets: Mapping[DocumentId, Sheet],
+        request: Request,
+        notes: list[str],
+    ) -> list[Candidate]:
+        again, rest = found[: self._reranked], found[self._reranked :]
+        texts = [_text(sheets, one.place) or "" for one in again]
+        try:
+            scores = await reranker.rerank(request.texts[-1], texts)
+        except (ProviderUnavailableError, ProviderRefusedError) as error:
+            log("not reranked: %s", error)
+            notes.append(f"not reranked: {error}")
+            return found
+        order = sorted(zip(again, scores, strict=True), key=lambda pair: -pair[1])
+        places = [(one.place, score) for one, score in order]
+        # Both orders count: a reranker alone is worse than the search as often as better.
+        fused = by_rank(
+            [Ranking("search", [(one.place, 0.0) for one in again]), Ranking("", places)]
+        )
+        ways = {place: Way(reranker.name, at, score) for at, (place, score) in enumerate(places, 1)}
+        better = [
+            # Above the rest, which were not read.
+            replace(
+                one, rank_score=1 + fused[one.place], ways=(*one.ways, ways[one.place]), value=None
+            )
+            for one in again
+        ]
+        return sorted(better, key=lambda one: -one.rank_score) + rest
+
+
+def _together(every: Sequence[Ranked]) -> Ranked:
+    """Several searches for the same thing as one; the score of a chunk is the best it had."""
+    known: dict[Place, Candidate] = {}
+    for ranked in every:
+        for one in ranked.candidates:
+            if one.place not in known or known[one.place].score < one.score:
+                known[one.place] = one
+    fused = by_rank(
+        [Ranking("", [(one.place, one.score) for one in it.candidates]) for it in every]
+    )
+    best = sorted(fused, key=lambda place: -fused[place])
+    values: dict[Place, float] = {}
+    for ranked in every:
+        for one in ranked.candidates:
+            values[one.place] = values.get(one.place, 0.0) + (one.value or 0.0) / len(every)
+    unknown = any(one.value is None for one in known.values())
+    return Ranked(
+        tuple(
+            replace(known[place], rank_score=fused[place], value=None if unknown else values[place])
+            for place in best
+        ),
+        tuple(dict.fromkeys(note for ranked in every for note in ranked.notes)),
+        tuple(
+            {
+                one.place: one
+                for ranked in every
+                for one in ranked.dropped
+                if one.place not in known
+            }.values()
+        ),
+    )
+
+
+def _text(sheets: Mapping[DocumentId, Sheet], place: Place) -> str | None:
+    sheet = sheets.get(place.document)
+    piece = None if sheet is None else sheet.pieces.get(place.chunk_index)
+    return None if piece is None else piece.text
+
+
+def _without_copies(
+    found: Sequence[Candidate], sheets: Mapping[DocumentId, Sheet]
+) -> tuple[list[Candidate], list[Dropped]]:
+    """Of documents that say the same, the one that was found first keeps all its hits."""
+    first = {it: at for at, it in enumerate(dict.fromkeys(one.place.document for one in found))}
+    in_turn = sorted(found, key=lambda one: first[one.place.document])
+    copied = copies([(one.place, one.score, _text(sheets, one.place) or "") for one in in_turn])
+    twins = _twins(first, sheets)
+    kept, dropped = [], []
+    for one in found:
+        if twin := twins.get(one.place.document):
+            reason = f"says the same as {sheets[twin].name}, which is the same file"
+        elif original := copied.get(one.place):
+            name = sheets[original.document].name
+            reason = f"says the same as chunk {original.chunk_index} of {name}"
+        else:
+            kept.append(one)
+            continue
+        dropped.append(Dropped(one.place, one.score, reason))
+    return kept, dropped
+
+
+def _twins(
+    documents: Iterable[DocumentId], sheets: Mapping[DocumentId, Sheet]
+) -> dict[DocumentId, DocumentId]:
+    """The documents that have the bytes of an earlier one, with that one."""
+    known: dict[object, DocumentId] = {}
+    twins = {}
+    for document in documents:
+        checksum = sheets[document].metadata.get("checksum")
+        if checksum and known.setdefault(checksum, document) != document:
+            twins[document] = known[checksum]
+    return twins
+
+
+def _drafts(
+    found: Sequence[Candidate],
+    beside: Mapping[Place, float],
+    sheets: Mapping[DocumentId, Sheet],
+    request: Request,
+    dropped: list[Dropped],
+) -> list[Draft]:
+    """One for each document, in the order of their best chunks.
+
+    Chunks that are wanted anyway take the places of others, and come beside the best.
+    """
+    groups: dict[DocumentId, list[Candidate]] = {}
+    for one in found:
+        groups.setdefault(one.place.document, []).append(one)
+    carried = {one.place for one in found if one.place[::2] in set(request.also)}
+    anyway = {place.document for place in carried}
+    wanted_first = sorted(groups, key=lambda document: document not in anyway)
+    chosen_documents = set(wanted_first[: request.limit])
+    values = _values(found, beside)
+    drafts = []
+    most = request.chunks_per_doc
+    for document, hits in groups.items():
+        if document not in chosen_documents:
+            dropped += [Dropped(one.place, one.score, _BEYOND) for one in hits]
+            continue
+        chosen = [
+            one for at, one in enumerate(hits) if most is None or at < most or one.place in carried
+        ]
+        # A further one that is shown anyway, as a neighbour, is still one that was found.
+        shown = set(wanted([one.place.chunk_index for one in chosen], None, request.reach))
+        kept = [one for one in hits if one in chosen or one.place.chunk_index in shown]
+        dropped += [
+            Dropped(one.place, one.score, f"more than {most} chunks of one document")
+            for one in hits
+            if one not in kept
+        ]
+        weak = [
+            one for one in kept if values[one.place] < request.stop and one.place not in carried
+        ]
+        dropped += [Dropped(one.place, one.score, _WEAK) for one in weak]
+        kept = [one for one in kept if one not in weak]
+        if kept:
+            its_values = {
+                at.chunk_index: it for at, it in values.items() if at.document == document
+            }
+            its_values |= {one.place.chunk_index: values[one.place] * _FURTHER for one in kept[1:]}
+            scores = {one.place.chunk_index: one.score for one in kept}
+            drafts.append(Draft(sheets[document], scores, its_values))
+    return drafts
+
+
+def _values(found: Sequence[Candidate], beside: Mapping[Place, float]) -> dict[Place, float]:
+    """What chunks are worth, found ones and those beside them, where the best is worth 1."""
+    if any(one.value is None for one in found):
+        worth = {one.place: one.rank_score for one in found}
+    else:
+        worth = {**beside, **{one.place: one.value or 0.0 for one in found}}
+    best = max((worth[one.place] for one in found), default=0.0)
+    return {
+        place: min(max(it / best, 0.0), 1.0) if best > 0 else 1.0 for place, it in worth.items()
+    }

@@ -1,0 +1,129 @@
+"""What keeps a document's own words apart from ours: gap marks, fences, and a tag for both.
+
+A text may contain what looks like one of our marks. It is shown as it is; instead, ours carry
+a tag that occurs in none of the texts, and whoever reads them is told the tag. Knows nothing
+of chunks or documents.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from hashlib import sha256
+
+_SHORTEST_TAG = 4
+
+# Signs that pass for ours, to a person or to a model.
+_OPEN = "[⁅⌈⌊⎡⎢⎣❲⟦⟬⦋⦍⦏⸢⸤⹕「『【〔〖〘〚︗︹︻﹁﹃﹇﹝［｢"
+_CLOSE = "]⁆⌉⌋⎤⎥⎦❳⟧⟭⦌⦎⦐⸣⸥⹖」』】〕〗〙〛︘︺︼﹂﹄﹈﹞］｣"
+_LESS = "<«‹˂ᐸ≪⋘〈❬❮❰⟨⟪⦑⧼〈《︽︿﹤＜"
+_MORE = ">»›˃ᐳ≫⋙〉❭❯❱⟩⟫⦒⧽〉》︾﹀﹥＞"
+_DOT = ".·•․‥…‧∙⋅⋯۔܁܂᛫⸱。・ꞏ︙﹒．｡･"
+_SEVERAL_DOTS = "‥…⋯︙"
+_COLON = ":ː׃։܃܄⁚∶⸬ꓽ꞉︓︰﹕："
+# What may stand inside a mark without being seen: control characters, characters of no width,
+# accents; and white space.
+_UNSEEN = (
+    r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20ff\u2800\u3164"
+    r"\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef"
+)
+
+
+def _forgery(*, ascii_only: bool) -> re.Pattern[str]:
+    """What looks like a mark. Most texts are ASCII, and narrow classes are read much faster."""
+
+    def signs(alike: str) -> str:
+        return re.escape(alike[0] if ascii_only else alike)
+
+    opening, closing, less, more = map(signs, (_OPEN, _CLOSE, _LESS, _MORE))
+    dot = f"[{signs(_DOT)}]"
+    unseen = r"[\s\x00-\x1f\x7f]*+" if ascii_only else rf"[\s{_UNSEEN}]*+"
+    gap = f"{dot}{unseen}{dot}" if ascii_only else f"{dot}{unseen}{dot}|[{_SEVERAL_DOTS}]"
+    citation = rf"[^\n{opening}{closing}]{{0,200}}?[{signs(_COLON)}]{unseen}\d"
+    # One class for all that a mark begins or ends with, so that a text is read once.
+    return re.compile(
+        rf"[{opening}{closing}{less}{more}]"
+        rf"(?:(?<=[{opening}]){unseen}(?:{gap}|{citation})"
+        rf"|(?<=[{less}]){unseen}(?:[{less}]|[Ee][Vv][Ii][Dd][Ee][Nn][Cc][Ee])"
+        rf"|(?<=[{more}]){unseen}[{more}]"
+        rf"|(?<={dot}{dot}[{closing}])|(?<={dot}{dot}\s[{closing}]))"
+    )
+
+
+_IN_ASCII = _forgery(ascii_only=True)
+_IN_ANY = _forgery(ascii_only=False)
+# The same in words, whatever stands around them.
+_IN_WORDS = (
+    (b"omitted", re.compile(rb"chunk.{0,80}?omitted", re.DOTALL)),
+    (b"evidence", re.compile(rb"evidence[^\n]{0,40}?>")),
+)
+
+# Letters of other alphabets that pass for those of a tag.
+_TWINS = dict(zip("аɑαƅьсϲⅽԁⅾеҽєεғϝ", "aaabbcccddeeeeff", strict=True))
+_TWIN = re.compile(f"[{''.join(_TWINS)}]")
+_CONTROLS = bytes((*range(32), 127))
+_UNSEEN_RUN = re.compile(f"[{_UNSEEN}]+")
+
+
+def tag_for(texts: Iterable[str]) -> str:
+    """Empty where no text has anything that looks like a mark of ours, however disguised.
+
+    Otherwise a tag that is in none of them, disguised or not: it comes from the texts
+    themselves, so that it is the same whenever they are, and whoever wrote one of them could
+    not put it in.
+    """
+    texts = list(texts)
+    if not any(map(_has_forgery, texts)):
+        return ""
+    digest = sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    bare = [_bare(text) for text in texts]
+    whole = digest.hexdigest()
+    # No text has its own digest in it, so that at the latest the whole of it is free.
+    tags = (whole[:length] for length in range(_SHORTEST_TAG, len(whole) + 1))
+    return next(tag for tag in tags if not any(tag in text for text in bare))
+
+
+def gap_mark(first: int, last: int, tag: str = "") -> str:
+    """What stands for chunks that were left out between two passages.
+
+    Where the numbers leave none (`last` is `first` - 1), it is text that no chunk has.
+    """
+    if last < first:
+        return _mark(f"text between chunks {last} and {first} omitted", tag)
+    if first == last:
+        return _mark(f"chunk {first} omitted", tag)
+    return _mark(f"chunks {first}-{last} omitted", tag)
+
+
+def rest_mark(chunk: int, tag: str = "") -> str:
+    """What stands for the end of a chunk that had to be cut short."""
+    return _mark(f"rest of chunk {chunk} omitted", tag)
+
+
+def fence(text: str, tag: str = "") -> str:
+    """`text` as data between two lines of ours; with the tag for it, it cannot close the fence."""
+    name = f"evidence {tag}" if tag else "evidence"
+    return f"<<<{name}\n{text}\n{name}>>>"
+
+
+def _mark(words: str, tag: str) -> str:
+    return f"[... {words}, mark {tag} ...]" if tag else f"[... {words} ...]"
+
+
+def _has_forgery(text: str) -> bool:
+    if (_IN_ASCII if text.isascii() else _IN_ANY).search(text):
+        return True
+    small = text.encode("utf-8", "surrogatepass").lower()
+    return any(word in small and bool(pattern.search(small)) for word, pattern in _IN_WORDS)
+
+
+def _bare(text: str) -> str:
+    """The text without its disguises: case, accents, unseen characters, letters' twins."""
+    if text.isascii():
+        return text.lower().encode("ascii").translate(None, _CONTROLS).decode("ascii")
+    text = _UNSEEN_RUN.sub("", unicodedata.normalize("NFKD", text).casefold())
+    return _TWIN.sub(lambda twin: _TWINS[twin[0]], text)

@@ -1,0 +1,125 @@
+"""Which document somebody means by a file name. Nothing is guessed where several could be meant."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from heapq import nlargest
+from typing import Literal
+from unicodedata import normalize
+
+_SUGGESTED = 3
+_SHORTLIST = 50
+_NEAR = 0.6
+_COMPARED = 256
+_SEPARATORS = re.compile(r"[\W_]+")
+# No path that a system allows is longer.
+_LONGEST = 4_096
+_EXTENSION = re.compile(r"\.[^./\s]{1,10}\Z")
+
+_Rule = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class NameMatch:
+    """What a name led to. `names` is the one found, or the several candidates, or what is near.
+
+    `how` tells by which rule: the same name, the same but for case, or a part of it.
+    """
+
+    wanted: str
+    result: Literal["found", "several", "none"]
+    names: tuple[str, ...] = ()
+    how: Literal["exact", "case", "partial", "near"] = "near"
+
+
+def match_names(wanted: str, names: Sequence[str]) -> NameMatch:
+    """The first rule that any name meets decides, be it met by one name or by several.
+
+    Exact; then but for case and how accents are written; then by a part: the end of its path,
+    the name without its extension, without regard to what parts its words, and at last any
+    part. A name asked for with another extension than a document has is not that document.
+    Equal names count once: who has several documents of one name must tell them apart.
+    """
+    known = tuple(dict.fromkeys(names))
+    asked = _folded(wanted)
+    if wanted in known:
+        return NameMatch(wanted, "found", (wanted,), "exact")
+    if not _bare(asked) or len(asked) > _LONGEST:
+        return NameMatch(wanted, "none")
+    folded = [(name, _folded(name)) for name in known]
+    if met := [name for name, plain in folded if plain == asked]:
+        return _matched(wanted, met, "case")
+    for fits in (_ends_alike(asked), _lacks_extension(asked), _reads_alike(asked), _has(asked)):
+        if met := [name for name, plain in folded if fits(plain)]:
+            return _matched(wanted, met, "partial")
+    return NameMatch(wanted, "none", _nearest(asked, folded))
+
+
+def _matched(wanted: str, met: Sequence[str], how: Literal["case", "partial"]) -> NameMatch:
+    return NameMatch(wanted, "found" if len(met) == 1 else "several", tuple(met), how)
+
+
+def _folded(name: str) -> str:
+    plain = name.casefold()
+    if not plain.isascii():
+        plain = normalize("NFC", normalize("NFD", name).casefold())
+    return plain.replace("\\", "/").removeprefix("./").strip("/ \t\n")
+
+
+def _bare(folded: str) -> str:
+    return _SEPARATORS.sub("", folded)
+
+
+def _ends_alike(asked: str) -> _Rule:
+    """One path may know more folders than the other."""
+    tail = f"/{asked}"
+    return lambda name: name.endswith(tail) or asked.endswith(f"/{name}")
+
+
+def _lacks_extension(asked: str) -> _Rule:
+    def fits(name: str) -> bool:
+        return asked in name and f"/{_EXTENSION.sub('', name)}".endswith(f"/{asked}")
+
+    return fits
+
+
+def _reads_alike(asked: str) -> _Rule:
+    """`chapter1` and `Chapter 1.txt`, `annual-report.pdf` and `reports/Annual Report.pdf`."""
+    bare = _bare(asked)
+
+    def fits(name: str) -> bool:
+        if bare not in _bare(name):
+            return False
+        forms = (name, name.rpartition("/")[2])
+        return any(bare in (_bare(one), _bare(_EXTENSION.sub("", one))) for one in forms)
+
+    return fits
+
+
+def _has(asked: str) -> _Rule:
+    return lambda name: asked in name
+
+
+def _nearest(asked: str, folded: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """What may have been mistyped; compared closely only where the letters are much the same."""
+    asked = asked[:_COMPARED]
+    letters = set(asked)
+
+    def shared(pair: tuple[str, str]) -> float:
+        file = set(pair[1].rpartition("/")[2])
+        return len(letters & file) / len(letters | file) if file else 0.0
+
+    matcher = SequenceMatcher(b=asked, autojunk=False)
+
+    def likeness(pair: tuple[str, str]) -> float:
+        best = 0.0
+        for form in {pair[1], pair[1].rpartition("/")[2]}:
+            matcher.set_seq1(form[:_COMPARED])
+            best = max(best, matcher.ratio())
+        return best
+
+    shortlist = nlargest(_SHORTLIST, folded, key=shared)
+    rated = [(likeness(pair), pair[0]) for pair in shortlist]
+    best = nlargest(_SUGGESTED, (one for one in rated if one[0] >= _NEAR), key=lambda one: one[0])
+    return tuple(name for _, name in best)

@@ -1,0 +1,154 @@
+"""What a question asks for: which documents, how much of them, and what to search for.
+
+Knows the question and its own conversation, nothing of the library; decides by rules whose
+reasons people can read. A mode is a hint for how much is fetched: a wrong one costs context,
+never truth.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Literal
+
+from unchunk.domain import DocumentId
+from unchunk.retrieval.followup import Exchange, is_empty, leaning, subject
+from unchunk.retrieval.tags import take_tags
+from unchunk.retrieval.words import Listed, Word, WordList, Words, words_of
+
+Mode = Literal["sources", "full documents", "passages"]
+
+# How much of a conversation is read: so many turns, and so much of each.
+_RECENT = 24
+_READ = 4_000
+_CLAUSE_ENDS = frozenset(".,;:!?()\n—–。、，；：！？")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one side said; `cited` is the evidence of an answer: documents and chunk indices."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    cited: tuple[tuple[DocumentId, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """How a question is to be answered.
+
+    `question` is as asked, without tags. `search_text` is the same, or for a question that
+    leans on the ones before it, completed with the words that it lacks: what to search for
+    beside the question, for either alone finds less. `carried` is the evidence of the answer
+    that a follow-up follows. `reasons` say why, for people.
+    """
+
+    question: str
+    search_text: str
+    mode: Mode
+    sources: tuple[str, ...] = ()
+    follow_up: bool = False
+    carried: tuple[tuple[DocumentId, int], ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class QueryAnalyzer:
+    """Plans questions. Holds the word lists; all else it knows comes with each call."""
+
+    def __init__(self, words: Words | None = None) -> None:
+        words = words or Words()
+        self._indicators = (
+            (WordList(words.detail), "asks for detail"),
+            (WordList(words.temporal), "asks what happens over time"),
+            (WordList(words.scope), "asks about the whole"),
+            (WordList(words.analytical), "asks for analysis"),
+        )
+        self._follow_up = WordList(words.follow_up)
+        self._idioms = WordList(words.idioms)
+
+    def analyze(self, question: str, history: Sequence[Turn] = ()) -> QueryPlan:
+        """Any text is a question; one of tags alone asks for those documents.
+
+        Named sources come first. Then a word that asks for detail, time, scope or analysis
+        calls for full documents, and so does a follow-up that asks for more of what the last
+        answer cited. A follow-up that only refers back by a pronoun, or is cut short, asks a
+        new thing about the same matter: passages, with the evidence carried. That a question
+        shares words with those before it does not make it a follow-up, nor does the length
+        of the conversation: what stands alone is searched for as it stands.
+        """
+        asked, sources = take_tags(question)
+        words = words_of(asked)
+        exchanges = _exchanges(history)
+        reasons = [f'"source:{name}" names a document' for name in sources]
+        escalating = [*self._asks_for_whole(asked, words)]
+        reasons += escalating
+        leans = leaning(asked, [one.question for one in exchanges])
+        more = next(self._asks_for_more(asked, words), "") if exchanges else ""
+        carried = _evidence(history) if leans or more else ()
+        reasons += filter(None, (leans, more))
+        if more and carried:
+            escalating.append(more)
+        added = subject(asked, exchanges) if leans else []
+        if added:
+            reasons.append(f"searched for with {', '.join(added)}, from the conversation")
+        return QueryPlan(
+            question=asked,
+            search_text=" ".join([asked, *added]),
+            mode="sources" if sources else "full documents" if escalating else "passages",
+            sources=sources,
+            follow_up=bool(leans or more),
+            carried=carried,
+            reasons=tuple(reasons),
+        )
+
+    def _asks_for_whole(self, asked: str, words: list[Word]) -> Iterator[str]:
+        idle = {at for idiom in self._idioms.find(asked, words) for at in idiom.words}
+        for listed, what in self._indicators:
+            found = (
+                one for one in listed.find(asked, words) if not one.words or {*one.words} - idle
+            )
+            for word in dict.fromkeys(one.text.casefold() for one in found):
+                yield f"{_quoted(word)} {what}"
+
+    def _asks_for_more(self, asked: str, words: list[Word]) -> Iterator[str]:
+        """Only where nothing stands before it in its clause that it could be said of.
+
+        'Tell me more' and 'can you expand on that' ask us; 'did sales continue to grow' and
+        'more than five' do not.
+        """
+        for found in self._follow_up.find(asked, words):
+            following = words[found.words.stop].plain if found.words.stop < len(words) else ""
+            if following != "than" and is_empty(_clause_before(asked, words, found)):
+                yield f"{_quoted(found.text)} asks for more"
+
+
+def _clause_before(asked: str, words: list[Word], found: Listed) -> str:
+    start = words[found.words.start].start if found.words else 0
+    # A clause that is longer has something to say.
+    before = asked[max(0, start - 200) : start]
+    return "".join(takewhile(lambda one: one not in _CLAUSE_ENDS, reversed(before)))[::-1]
+
+
+def _quoted(word: str) -> str:
+    word = " ".join(word.split())
+    return f'the {"phrase" if " " in word else "word"} "{word}"'
+
+
+def _exchanges(history: Sequence[Turn]) -> list[Exchange]:
+    """The last questions, with their answers."""
+    made: list[Exchange] = []
+    for turn in history[-_RECENT:]:
+        if turn.role == "user":
+            made.append(Exchange(take_tags(turn.content[:_READ])[0], ""))
+        elif made:
+            made[-1] = Exchange(made[-1].question, turn.content[:_READ])
+    return made
+
+
+def _evidence(history: Sequence[Turn]) -> tuple[tuple[DocumentId, int], ...]:
+    """What the last answer cited; small talk since then is passed over."""
+    for turn in reversed(history):
+        if turn.cited:
+            return tuple(dict.fromkeys(turn.cited))
+        if turn.role == "user" and not is_empty(turn.content):
+            break
+    return ()

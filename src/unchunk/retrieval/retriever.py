@@ -1,0 +1,380 @@
+"""A question into evidence: planned, found, put together again, fitted, and explained."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from unchunk.domain import DocumentId, OwnerId
+from unchunk.ports import Reranker
+from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.looking import Look, Looker, Request
+from unchunk.retrieval.names import match_names
+from unchunk.retrieval.query import QueryAnalyzer, QueryPlan, Turn
+from unchunk.retrieval.selection import NO_ROOM, Draft, Omission, excerpt, select
+from unchunk.retrieval.shelf import Candidate, Card, Dropped, Place, Shelf, Where
+from unchunk.retrieval.snippets import settled
+
+_EVERYWHERE = Where()
+_RELATED = 3
+_LISTED = 5
+_CUT = "too long to be shown whole: cut around what was found"
+# Below every cosine.
+_ANY = -2.0
+# No chunk of a sensible size is shorter, so that this many characters are this many chunks.
+_SHORTEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much is wanted: `limit` documents, with at most `chunks_per_doc` hits each.
+
+    `min_score` None means what is sensible for the scorer. `budget` is in what `measure`
+    counts, and None means no end. The first `full_documents` come whole where the question asks
+    for it, each cut around its matches at `full_length` characters. Where the best hit is worth 1,
+    what is worth less than `stop` is left out, neighbours too.
+    """
+
+    limit: int = 10
+    chunks_per_doc: int | None = 3
+    include_adjacent: bool = True
+    min_score: float | None = None
+    budget: int | None = None
+    measure: Callable[[str], int] = len
+    full_documents: int = 3
+    full_length: int = 8000
+    also_see: bool = True
+    stop: float = 0.0
+
+
+class Related(NamedTuple):
+    """A document that is not in the evidence and may be worth a look, and why."""
+
+    document: DocumentId
+    name: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What answers a question, and how it came about.
+
+    `omitted` is what there was no room for, `dropped` what was found and not wanted; `found` is
+    all that the search gave, best first, with the `names` of their documents as far as they were
+    opened. `notes` says where this is less than it should be.
+    """
+
+    plan: QueryPlan
+    documents: tuple[ReconstructedDocument, ...]
+    also_see: tuple[Related, ...] = ()
+    omitted: tuple[Omission, ...] = ()
+    notes: tuple[str, ...] = ()
+    found: tuple[Candidate, ...] = field(default=(), repr=False)
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    names: Mapping[DocumentId, str] = field(default_factory=dict, repr=False)
+
+
+class ChunkAwareRetriever:
+    """Whole passages from a shelf; `owner` is whose documents are meant where none is named."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        *,
+        owner: OwnerId = "",
+        analyzer: QueryAnalyzer | None = None,
+        reranker: Reranker | None = None,
+    ) -> None:
+        self._shelf, self._owner = shelf, owner
+        self._analyzer = analyzer or QueryAnalyzer()
+        self._looker = Looker(shelf, reranker)
+
+    async def search_with_context(
+        self,
+        query: str,
+        limit: int = 10,
+        chunks_per_doc: int | None = 3,
+        include_adjacent: bool = True,
+        min_score: float | None = None,
+        *,
+        content_type: str | None = None,
+        where: Where = _EVERYWHERE,
+        owner: OwnerId | None = None,
+    ) -> list[ReconstructedDocument]:
+        """The documents that answer best, each with its best chunks and what stands around them."""
+        if content_type is not None:
+            where = replace(where, media_types=(content_type,))
+        amount = Amount(limit, chunks_per_doc, include_adjacent, min_score)
+        found, _ = await self.passages(query, where=where, amount=amount, owner=owner)
+        return found
+
+    async def passages(
+        self,
+        query: str,
+        *,
+        where: Where = _EVERYWHERE,
+        amount: Amount | None = None,
+        owner: OwnerId | None = None,
+    ) -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
+        """The same, with notes that say where it is less than it should be."""
+        request = self._request((query,), self._whose(owner), where, amount or Amount())
+
+        async def once() -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
+            look = await self._looker.look(request)
+            return list(select(look.drafts, reach=request.reach).documents), look.notes
+
+        return await settled(once)
+
+    async def retrieve(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        where: Where = _EVERYWHERE,
+        amount: Amount | None = None,
+        owner: OwnerId | None = None,
+    ) -> Evidence:
+        """Passages, or full documents where the question asks for them, with the reasons."""
+        asked = self._analyzer.analyze(question, history)
+        whose, amount = self._whose(owner), amount or Amount()
+
+        async def once() -> Evidence:
+            plan, notes = asked, list[str]()
+            named = await self._sources(plan, whose, notes)
+            if plan.sources and not named:
+                plan = self._analyzer.analyze(plan.question, history)
+                if plan.question:
+                    notes.append("everything is searched, as no document could be told by its name")
+            evidence = await self._gather(plan, named, whose, where, amount)
+            notes += _outside(named, evidence)
+            return replace(evidence, notes=(*notes, *evidence.notes))
+
+        return await settled(once)
+
+    async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
+        """The document of that name; several if it could be any of them; none if there is none.
+
+        Exactly so, then but for case, then a part of it that only one has.
+        """
+        cards, _ = _named(name, await self._shelf.cards(self._whose(owner)))
+        return cards
+
+    async def _gather(
+        self, plan: QueryPlan, named: Sequence[Card], owner: OwnerId, where: Where, amount: Amount
+    ) -> Evidence:
+        texts = tuple(dict.fromkeys(filter(None, (plan.question, plan.search_text))))
+        request = replace(self._request(texts, owner, where, amount), also=plan.carried)
+        if named:
+            # All of a document that was named is wanted, however little of it answers.
+            chosen = (card.document for card in named)
+            inside = tuple(it for it in chosen if where.documents is None or it in where.documents)
+            request = replace(request, where=replace(where, documents=inside), min_score=_ANY)
+        look = await self._looker.look(request) if texts else Look()
+        whole, omitted = await self._whole(plan, request, named, look, amount)
+        room = amount.budget
+        if room is not None:
+            room -= sum(amount.measure(one.full_content) for one in whole)
+        shown = {one.document for one in whole}
+        rest = [one for one in look.drafts if one.sheet.document not in shown]
+        selected = select(
+            rest,
+            reach=request.reach,
+            budget=room,
+            measure=amount.measure,
+            needed=amount.stop,
+        )
+        documents = (*whole, *selected.documents)
+        return Evidence(
+            plan,
+            documents,
+            await self._also_see(owner, where, look, documents) if amount.also_see else (),
+            (*omitted, *selected.omitted),
+            look.notes,
+            look.found,
+            look.dropped,
+            look.names,
+        )
+
+    async def _sources(self, plan: QueryPlan, owner: OwnerId, notes: list[str]) -> list[Card]:
+        """The documents that the question names; what cannot be told is noted, not guessed."""
+        if not plan.sources:
+            return []
+        cards = await self._shelf.cards(owner)
+        chosen: dict[DocumentId, Card] = {}
+        for name in plan.sources:
+            match _named(name, cards):
+                case [card], _:
+                    chosen[card.document] = card
+                case [], near:
+                    hint = f": did you mean {' or '.join(near)}?" if near else ""
+                    notes.append(f"there is no document {name!r}{hint}")
+                case several, _:
+                    paths = ", ".join(map(_path, several[:_LISTED]))
+                    more = f" and {len(several) - _LISTED} more" if len(several) > _LISTED else ""
+                    notes.append(f"{name!r} may be any of {paths}{more}: name one of them")
+        return list(chosen.values())
+
+    async def _whole(
+        self,
+        plan: QueryPlan,
+        request: Request,
+        named: Sequence[Card],
+        look: Look,
+        amount: Amount,
+    ) -> tuple[list[ReconstructedDocument], list[Omission]]:
+        """Full documents, or as much of them around their matches as there is room for."""
+        scores = {draft.sheet.document: draft.scores for draft in look.drafts}
+        wanted = _wanted_whole(plan, named, look, amount)
+        sheets = await self._shelf.open(request.owner, wanted, request.where) if wanted else {}
+        whole: list[ReconstructedDocument] = []
+        omitted = []
+        room = amount.budget
+        kept_free = _for_hits([one for one in look.drafts if one.sheet.document in sheets], amount)
+        for document in (one for one, _ in wanted if one in sheets and sheets[one].pieces):
+            sheet, matches = sheets[document], scores.get(document, {})
+            made = excerpt(sheet, matches, amount.full_length)
+            if room is not None:
+                kept_free.pop(document, None)
+                free = max(room - sum(kept_free.values()), 0)
+                if amount.measure(made.full_content) > free:
+                    made = excerpt(sheet, matches, free, amount.measure)
+                room -= amount.measure(made.full_content)
+            if made.passages:
+                whole.append(made)
+            # Of what was found in it, it will be said that there is no room.
+            if (made.passages or not matches) and (left_out := _left_out(made)):
+                reason = _CUT if made.passages else NO_ROOM
+                omitted.append(Omission(document, made.name, left_out, None, reason))
+        return whole, omitted
+
+    async def _also_see(
+        self, owner: OwnerId, where: Where, look: Look, shown: Sequence[ReconstructedDocument]
+    ) -> tuple[Related, ...]:
+        """Copies of what is shown, what was found and comes next, and what is close in meaning."""
+        if not look.found:
+            return ()
+        known = {one.document for one in shown}
+        reasons: dict[DocumentId, tuple[Place, float, str]] = {}
+
+        def add(place: Place, score: float, reason: str) -> None:
+            if place.document not in known:
+                reasons.setdefault(place.document, (place, score, reason))
+
+        for copy in look.copies:
+            add(copy.place, copy.score, copy.reason)
+        for one in look.found:
+            add(one.place, one.score, f"chunk {one.place.chunk_index} was found, too")
+        [best, *_] = look.found
+        name = look.names[best.place.document]
+        if len(reasons) < _RELATED:
+            for one in await self._shelf.related(owner, where, best.place, 2 * _RELATED):
+                add(one.place, one.score, f"close in meaning to {name}")
+        chosen = [*reasons.values()][:_RELATED]
+        sheets = (
+            await self._shelf.open(owner, {place[:2]: () for place, _, _ in chosen}, where)
+            if chosen
+            else {}
+        )
+        return tuple(
+            Related(place.document, sheets[place.document].name, score, reason)
+            for place, score, reason in chosen
+            if place.document in sheets
+        )
+
+    def _request(
+        self, texts: tuple[str, ...], owner: OwnerId, where: Where, amount: Amount
+    ) -> Request:
+        return Request(
+            texts,
+            owner,
+            where,
+            amount.limit,
+            amount.chunks_per_doc,
+            int(amount.include_adjacent),
+            amount.min_score,
+            amount.stop,
+        )
+
+    def _whose(self, owner: OwnerId | None) -> OwnerId:
+        return self._owner if owner is None else owner
+
+
+def _for_hits(drafts: Sequence[Draft], amount: Amount) -> dict[DocumentId, int]:
+    """What the hits of each document take by themselves, as far as there is room for them."""
+    if amount.budget is None:
+        return {}
+    hits = select(drafts, reach=0, budget=amount.budget, measure=amount.measure).documents
+    return {one.document: amount.measure(one.full_content) for one in hits}
+
+
+def _named(name: str, cards: Sequence[Card]) -> tuple[list[Card], tuple[str, ...]]:
+    """The documents that the name may mean; names that are near, if there is none."""
+    by_path: dict[str, list[Card]] = {}
+    for card in cards:
+        by_path.setdefault(_path(card), []).append(card)
+    match = match_names(name, list(by_path))
+    if match.result == "none":
+        return [], match.names
+    return [card for path in match.names for card in by_path[path]], ()
+
+
+def _outside(named: Sequence[Card], evidence: Evidence) -> Iterator[str]:
+    """What was named, and of which there is nothing, not even for want of room."""
+    told = {one.document for one in evidence.documents}
+    told |= {one.document for one in evidence.omitted}
+    for card in named:
+        if card.document not in told:
+            yield f"{_path(card)} has nothing that is as the filters say"
+
+
+def _path(card: Card) -> str:
+    return f"{card.folder}/{card.name}" if card.folder else card.name
+
+
+def _wanted_whole(
+    plan: QueryPlan, named: Sequence[Card], look: Look, amount: Amount
+) -> dict[tuple[DocumentId, int], Sequence[int]]:
+    """Which documents are to be whole, in what order, and which of their chunks that takes."""
+    scores = {draft.sheet.document: draft.scores for draft in look.drafts}
+    if plan.mode == "sources":
+        return {
+            (card.document, card.generation): _around(
+                scores.get(card.document, ()), card.chunk_count, card.length, amount.full_length
+            )
+            for card in named
+        }
+    if plan.mode == "passages":
+        return {}
+    generations = {one.place.document: one.place.generation for one in look.found}
+    return {
+        (sheet.document, generations[sheet.document]): _around(
+            scores[sheet.document], sheet.chunk_count, sheet.length, amount.full_length
+        )
+        for sheet in (draft.sheet for draft in look.drafts[: amount.full_documents])
+    }
+
+
+def _around(
+    matches: Iterable[int], chunk_count: int | None, length: int | None, most: int
+) -> Sequence[int]:
+    """Which chunks of a document can be shown: all of a short one, else those near its matches."""
+    reach = most // _SHORTEST + 1
+    if chunk_count is not None and (chunk_count <= reach or (length or most + 1) <= most):
+        return range(chunk_count)
+    end = chunk_count if chunk_count is not None else sys.maxsize
+    middles = [*matches] or [0]
+    near = {at for one in middles for at in range(max(one - reach, 0), min(one + reach + 1, end))}
+    return sorted(near)
+
+
+def _left_out(document: ReconstructedDocument) -> tuple[tuple[int, int], ...]:
+    """The runs of chunks that are not shown; all of them, if not even one is shown whole."""
+    count = document.chunk_count or 0
+    shown = {(it.first_chunk, it.last_chunk) for it in document.passages}
+    if count and (not shown or shown & {gap[:2] for gap in document.gaps}):
+        return ((0, count - 1),)
+    edges = [-1, *(edge for it in document.passages for edge in (it.first_chunk, it.last_chunk))]
+    edges.append(count)
+    pairs = zip(edges[::2], edges[1::2], strict=True)
+    return tuple((before + 1, after - 1) for before, after in pairs if after - before > 1)

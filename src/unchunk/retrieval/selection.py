@@ -1,0 +1,246 @@
+"""What is shown of the documents that were found, and what was left out for want of room."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate
+
+from unchunk.domain import DocumentId
+from unchunk.retrieval.evidence import Kind, Passage, ReconstructedDocument
+from unchunk.retrieval.fitting import beginning, most
+from unchunk.retrieval.marking import tag_for
+from unchunk.retrieval.reconstruct import compose, merge, shows
+from unchunk.retrieval.shelf import Sheet
+from unchunk.retrieval.worth import PRICE, Item, items, runs_of
+
+NO_ROOM = "no room in the budget"
+NO_ROOM_BESIDE = "no room in the budget for what stands beside the hits"
+GONE = "no longer there"
+
+Measure = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A document and what was found in it, with the chunks opened that `wanted` names.
+
+    `scores` are those of the hits, as they are shown. `values` are relevances in 0..1, where 1
+    is the best hit of the whole search: of hits (1 where it is not said) and, where they are
+    known, of other chunks.
+    """
+
+    sheet: Sheet
+    scores: Mapping[int, float]
+    values: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Chunks of a document that were left out, and why; those that were not found have no score.
+
+    `chunks` are runs of them, both ends included: there may be very many.
+    """
+
+    document: DocumentId
+    name: str
+    chunks: tuple[tuple[int, int], ...]
+    score: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Documents in the order of their drafts; one of which nothing is shown is only in `omitted`."""
+
+    documents: tuple[ReconstructedDocument, ...]
+    omitted: tuple[Omission, ...] = ()
+
+
+def select(
+    drafts: Sequence[Draft],
+    *,
+    reach: int = 1,
+    budget: int | None = None,
+    measure: Measure = len,
+    overhead: int = 0,
+    price: float = PRICE,
+    needed: float = 0.0,
+) -> Selected:
+    """The documents with what is worth showing of them, within the budget.
+
+    The sum of `measure(full_content)` and `overhead` over all documents is at most `budget`.
+    Where that is too little, the least relevant leaves first: context, then hits, so that no
+    hit leaves while context stays, nor a better one while a worse one stays. Of a best hit
+    that does not fit by itself the beginning is shown, marked as cut. `measure` is called a
+    few times per document, and need not be additive.
+    """
+    ordered = sorted(
+        item
+        for place, one in enumerate(drafts)
+        for item in items(
+            place, one.sheet, one.scores, one.values, reach=reach, price=price, needed=needed
+        )
+    )
+    showing = _Showing(drafts, ordered, measure, overhead)
+    taken = len(ordered)
+    if ordered and budget is not None:
+        taken = most(lambda n: showing.size(n) <= budget, taken, showing.guess(budget))
+    documents = showing.documents(taken)
+    omitted = list(_gone(drafts))
+    if ordered and not taken:
+        room = (budget or 0) - overhead
+        documents = _cut(drafts, ordered[0], showing.tag, lambda text: measure(text) <= room)
+        omitted += (_shortage(drafts[place], one) for place, one in documents.items())
+        taken = len(documents)
+    omitted += _left_out(drafts, ordered[taken:], documents)
+    return Selected(tuple(one for _, one in sorted(documents.items())), tuple(omitted))
+
+
+def excerpt(
+    sheet: Sheet, matches: Mapping[int, float], limit: int = 8000, measure: Measure = len
+) -> ReconstructedDocument:
+    """The whole document, or what fits the limit around its matches, else from its beginning.
+
+    It grows outward from all matches at once, by whole chunks, the best matches first. `matches`
+    has their scores. The sheet should have the document's chunks, or as many around the matches
+    as the limit can hold.
+    """
+    order = _outward(sheet, matches)
+    tag = tag_for(one.text for one in merge(sheet, order))
+
+    @cache
+    def built(number: int) -> ReconstructedDocument:
+        return _composed(sheet, merge(sheet, order[:number]), matches, tag, "excerpt")
+
+    taken = most(lambda n: measure(built(n).full_content) <= limit, len(order))
+    if order and not taken:
+        cut = beginning(sheet, order[0], matches, tag, lambda text: measure(text) <= limit)
+        if cut is not None:
+            return replace(cut, kind="excerpt")
+    return built(taken)
+
+
+class _Showing:
+    """What is shown of the drafts where so many of the best items are taken."""
+
+    def __init__(
+        self, drafts: Sequence[Draft], ordered: Sequence[Item], measure: Measure, overhead: int
+    ) -> None:
+        self._drafts, self._ordered = drafts, ordered
+        self._measure, self._overhead = measure, overhead
+        self._chunks: dict[int, list[tuple[int, ...]]] = {}
+        for item in ordered:
+            self._chunks.setdefault(item.place, []).append(item.chunks)
+        self._merged: dict[tuple[int, int], tuple[Passage, ...]] = {}
+        self._documents: dict[tuple[int, int], ReconstructedDocument] = {}
+        self._sizes: dict[tuple[int, int], int] = {}
+        # Whatever is shown in the end is a part of these, so that their tag serves it too.
+        whole = [self._merge(place, len(chunks)) for place, chunks in self._chunks.items()]
+        self.tag = tag_for(one.text for passages in whole for one in passages)
+
+    def documents(self, taken: int) -> dict[int, ReconstructedDocument]:
+        """By their places."""
+        return {place: self._document(place, n) for place, n in self._numbers(taken)}
+
+    def size(self, taken: int) -> int:
+        """Measures only documents that were not measured alike before."""
+        return sum(self._size(*one) + self._overhead for one in self._numbers(taken))
+
+    def guess(self, budget: int) -> int:
+        """About how many items there is room for, to judge by the document of the best."""
+        place = self._ordered[0].place
+        length = sum(item.length for item in self._ordered if item.place == place)
+        rate = self._size(place, len(self._chunks[place])) / max(length, 1)
+        needed = list(accumulate(item.length * rate for item in self._ordered))
+        return max(bisect_right(needed, budget), 1)
+
+    def _size(self, place: int, number: int) -> int:
+        if (place, number) not in self._sizes:
+            self._sizes[place, number] = self._measure(self._document(place, number).full_content)
+        return self._sizes[place, number]
+
+    def _numbers(self, taken: int) -> Iterable[tuple[int, int]]:
+        """Each place of which anything is taken, with how many items of it are."""
+        return Counter(item.place for item in self._ordered[:taken]).items()
+
+    def _merge(self, place: int, number: int) -> tuple[Passage, ...]:
+        if (place, number) not in self._merged:
+            chosen = (index for chunks in self._chunks[place][:number] for index in chunks)
+            self._merged[place, number] = merge(self._drafts[place].sheet, chosen)
+        return self._merged[place, number]
+
+    def _document(self, place: int, number: int) -> ReconstructedDocument:
+        if (place, number) not in self._documents:
+            one = self._drafts[place]
+            self._documents[place, number] = _composed(
+                one.sheet, self._merge(place, number), one.scores, self.tag, "passages"
+            )
+        return self._documents[place, number]
+
+
+def _composed(
+    sheet: Sheet, passages: Sequence[Passage], scores: Mapping[int, float], tag: str, kind: Kind
+) -> ReconstructedDocument:
+    """As `compose`; where all of the document is there, it says so."""
+    if len(passages) == 1 and sheet.chunk_count is not None:
+        first, last = passages[0].first_chunk, passages[0].last_chunk
+        if (first, last) == (0, sheet.chunk_count - 1):
+            kind = "full document"
+    return compose(sheet, passages, scores, kind, tag)
+
+
+def _outward(sheet: Sheet, matches: Mapping[int, float]) -> list[int]:
+    """The sheet's chunks, matches first, best first, then what is ever further from them."""
+    seeds = sorted((i for i in matches if i in sheet.pieces), key=lambda i: (-matches[i], i))
+    order = dict.fromkeys(seeds or sorted(sheet.pieces)[:1])
+    edges = [(index, step) for index in order for step in (1, -1)]
+    while edges:
+        beyond = ((index + step, step) for index, step in edges)
+        edges = [one for one in beyond if one[0] in sheet.pieces and one[0] not in order]
+        order.update(dict.fromkeys(index for index, _ in edges))
+    return list(order)
+
+
+def _cut(
+    drafts: Sequence[Draft], item: Item, tag: str, fits: Callable[[str], bool]
+) -> dict[int, ReconstructedDocument]:
+    one = drafts[item.place]
+    cut = beginning(one.sheet, item.chunks[0], one.scores, tag, fits)
+    return {} if cut is None else {item.place: cut}
+
+
+def _shortage(draft: Draft, cut: ReconstructedDocument) -> Omission:
+    (hit,) = cut.chunks
+    whole = len(draft.sheet.pieces[hit.chunk_index].text)
+    reason = f"cut short: {len(hit.content)} of its {whole} characters fit the budget"
+    return _omission(draft, (hit.chunk_index,), reason)
+
+
+def _gone(drafts: Iterable[Draft]) -> Iterator[Omission]:
+    for one in drafts:
+        if gone := tuple(sorted(set(one.scores) - set(one.sheet.pieces))):
+            yield _omission(one, gone, GONE)
+
+
+def _left_out(
+    drafts: Sequence[Draft],
+    ordered: Iterable[Item],
+    documents: Mapping[int, ReconstructedDocument],
+) -> Iterator[Omission]:
+    """What the items have and no document shows: hits first, then what stands beside them."""
+    left: dict[tuple[bool, int], list[int]] = {}
+    for item in ordered:
+        passages = documents[item.place].passages if item.place in documents else ()
+        for index in item.chunks:
+            if not shows(passages, drafts[item.place].sheet.pieces[index]):
+                left.setdefault((item.score is None, item.place), []).append(index)
+    for (beside, place), chunks in sorted(left.items()):
+        reason = NO_ROOM_BESIDE if beside else NO_ROOM
+        yield _omission(drafts[place], tuple(sorted(chunks)), reason)
+
+
+def _omission(draft: Draft, chunks: tuple[int, ...], reason: str) -> Omission:
+    best = max((draft.scores[index] for index in chunks if index in draft.scores), default=None)
+    return Omission(draft.sheet.document, draft.sheet.name, tuple(runs_of(chunks)), best, reason)

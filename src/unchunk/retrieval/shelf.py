@@ -1,0 +1,155 @@
+"""Where documents are found and opened: a library of ours, or chunks that somebody else keeps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from unchunk.domain import DocumentId, OwnerId
+from unchunk.retrieval.evidence import Metadata, Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which of an owner's documents are searched; `None` means any.
+
+    `names` as they are listed, `media_types` whole or by their beginning (`image/`), `pages`
+    from and to, both included, `since` and `until` by when the document was last changed.
+    `fields` are exact matches on what somebody else's chunks carry; ours carry none.
+    """
+
+    documents: tuple[DocumentId, ...] | None = None
+    folders: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None
+    media_types: tuple[str, ...] | None = None
+    pages: tuple[int, int] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    fields: tuple[tuple[str, str | int | bool], ...] = ()
+
+
+class Place(NamedTuple):
+    """Where a chunk is; `generation` is 0 where documents are not counted."""
+
+    document: DocumentId
+    generation: int
+    chunk_index: int
+
+
+class Way(NamedTuple):
+    """How a chunk was found: by `dense` or `lexical` search, at which rank, with what score."""
+
+    name: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk that was found. They are ordered by `rank_score`, which compares in one search only.
+
+    `score` is what people see and thresholds are held against: the cosine with the question
+    where there is one, otherwise what the only way of searching gave. `value` is what it is worth
+    in a passage, with what stands beside it; None where that is not known.
+    """
+
+    place: Place
+    rank_score: float
+    score: float
+    ways: tuple[Way, ...] = ()
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A chunk or a document that was found and left out, and why."""
+
+    place: Place
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidates, best first. `notes` says where the search was less than it should be.
+
+    `beside` are the values of chunks next to candidates, as far as they are known.
+    """
+
+    candidates: tuple[Candidate, ...]
+    notes: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    beside: Mapping[Place, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A document as its shelf knows it, with the chunks that were asked for and are there.
+
+    The chunks' places are those of one text, so that neighbours join by slicing; where chunks
+    came without places, they were stitched first. `notes` names joints that are not sure.
+    """
+
+    document: DocumentId
+    name: str
+    folder: str
+    title: str
+    content_type: str
+    chunk_count: int | None
+    pieces: Mapping[int, Piece]
+    metadata: Metadata = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    length: int | None = None
+
+
+class Card(NamedTuple):
+    """A document as the shelf lists it; `length` is that of its text."""
+
+    document: DocumentId
+    generation: int
+    folder: str
+    name: str
+    chunk_count: int
+    length: int
+
+
+class MovedError(Exception):
+    """A document was written anew since it was found: the search has to be made again."""
+
+
+class Shelf(Protocol):
+    """What the retriever asks for; an owner's shelf shows nothing of another's."""
+
+    async def find(
+        self,
+        text: str,
+        owner: OwnerId,
+        where: Where,
+        *,
+        limit: int,
+        min_score: float | None = None,
+        also: Sequence[tuple[DocumentId, int]] = (),
+    ) -> Ranked:
+        """The best chunks, those whose score is below `min_score` left out.
+
+        None means what is sensible for whoever gives the scores. `also` names chunks that are
+        wanted whether they are among the best or not, if they are there.
+        """
+        ...
+
+    async def open(
+        self, owner: OwnerId, wanted: Mapping[tuple[DocumentId, int], Sequence[int]], where: Where
+    ) -> dict[DocumentId, Sheet]:
+        """Chunks of documents, each named with its generation, all in one call.
+
+        Chunks that are not there, or not within `where`, are left out. Raises `MovedError`.
+        """
+        ...
+
+    async def cards(self, owner: OwnerId) -> list[Card]:
+        """Every document that can be asked for by its name."""
+        ...
+
+    async def related(self, owner: OwnerId, where: Where, to: Place, limit: int) -> list[Candidate]:
+        """Chunks of other documents that are near in meaning to one, best first."""
+        ...

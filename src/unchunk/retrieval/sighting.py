@@ -1,0 +1,160 @@
+"""What an index holds of a question, by meaning and by words, in every space of a library."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from unchunk.domain import ChunkKey, DocumentId, Scored, Terms, Version, Within
+from unchunk.errors import IndexUnavailableError, ProviderRefusedError, ProviderUnavailableError
+from unchunk.ports import Catalog, OpenSpace, Vectors
+from unchunk.retrieval.cache import TimedCache
+from unchunk.retrieval.shelf import MovedError
+from unchunk.telemetry import Telemetry, log
+
+# More chunks are asked for than wanted: some may be of versions that are not live.
+SPARE = 16
+MOST = 20_000
+_QUESTIONS, _SECONDS = 1000, 300.0
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one space holds: its rankings of live chunks, and what makes their scores."""
+
+    space: OpenSpace
+    vector: Vectors | None
+    rankings: dict[str, list[Scored]]
+    complete: bool
+    # How many chunks each of the documents has.
+    counts: dict[DocumentId, int]
+
+    def chunks(self) -> set[ChunkKey]:
+        return {scored.key for ranking in self.rankings.values() for scored in ranking}
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question and where it is asked; `also` are chunks wanted anyway, each with its space."""
+
+    text: str
+    terms: Terms
+    within: Within
+    also: list[tuple[ChunkKey, str]]
+    notes: list[str] = field(default_factory=list)
+
+
+class Sight:
+    """Looks into the spaces that `spaces` tells, the active one first. Only live chunks are seen."""
+
+    def __init__(
+        self, catalog: Catalog, telemetry: Telemetry, spaces: Callable[[], Sequence[OpenSpace]]
+    ) -> None:
+        self._catalog, self._telemetry, self.spaces = catalog, telemetry, spaces
+        self._vectors: TimedCache[tuple[str, str], Vectors] = TimedCache(_QUESTIONS, _SECONDS)
+
+    async def look(self, asked: Asked, depth: int) -> list[Seen]:
+        """Documents move to the active space, so it is searched last."""
+        seen = []
+        for space in reversed(self.spaces()):
+            with self.unless_dropped(space):
+                seen.append(await self._in(space, asked, depth))
+        return seen
+
+    @contextmanager
+    def unless_dropped(self, space: OpenSpace) -> Iterator[None]:
+        try:
+            yield
+        except IndexUnavailableError:
+            if space in self.spaces():
+                raise
+            raise MovedError from None
+
+    async def _in(self, space: OpenSpace, asked: Asked, depth: int) -> Seen:
+        vector = await self._vector(space, asked)
+        ways: dict[str, Vectors | Terms] = {}
+        if vector is not None:
+            ways["dense"] = vector
+        if asked.terms.ids:
+            ways["lexical"] = asked.terms
+        wanted = depth + SPARE
+        outdated: set[tuple[DocumentId, int]] = set()
+        while True:
+            found = await asyncio.gather(
+                *(space.index.search(query, asked.within, wanted) for query in ways.values())
+            )
+            keys = {scored.key.document for one in found for scored in one}
+            live = await self._catalog.live(sorted(keys)) if keys else {}
+            overtaken = _overtaken((it.key for one in found for it in one), space.name, live)
+            if not overtaken <= outdated:
+                # They were written anew after they were found: what they say now is not seen.
+                outdated |= overtaken
+                continue
+            rankings = {
+                way: [scored for scored in one if is_live(scored.key, space.name, live)]
+                for way, one in zip(ways, found, strict=True)
+            }
+            complete = all(len(one) < wanted for one in found)
+            enough = all(
+                len(rankings[way]) >= depth or len(one) < wanted
+                for way, one in zip(ways, found, strict=True)
+            )
+            if enough or wanted >= MOST:
+                await self._carry(space, vector, rankings, asked)
+                counts = {it: version.chunk_count for it, version in live.items()}
+                return Seen(space, vector, rankings, complete, counts)
+            wanted *= 4
+
+    async def _carry(
+        self,
+        space: OpenSpace,
+        vector: Vectors | None,
+        rankings: dict[str, list[Scored]],
+        asked: Asked,
+    ) -> None:
+        """Put what is wanted anyway where its meaning has it, or last if that is not known."""
+        ranking = rankings.setdefault("lexical" if vector is None else "dense", [])
+        known = {scored.key for scored in ranking}
+        keys = [key for key, name in asked.also if name == space.name and key not in known]
+        if vector is None:
+            ranking += [Scored(key, 0.0) for key in keys]
+        elif keys:
+            vectors = await space.index.fetch(keys)
+            ranking += [Scored(key, float(vectors[key] @ vector)) for key in keys if key in vectors]
+            ranking.sort(key=lambda scored: -scored.score)
+
+    async def _vector(self, space: OpenSpace, asked: Asked) -> Vectors | None:
+        """The question as a vector; None, and a note, if the embedder does not answer."""
+        if space.embedder is None:
+            asked.notes.append(f"by words alone: embedder {space.spec!r} is not to be had")
+            return None
+        known = self._vectors.get((space.name, asked.text))
+        if known is not None:
+            self._telemetry.count("question_cache_hits")
+            return known
+        try:
+            made: Vectors = (await space.embedder.embed([asked.text], "query"))[0]
+        except (ProviderUnavailableError, ProviderRefusedError) as error:
+            log("search by words alone: %s", error)
+            asked.notes.append(f"by words alone: {error}")
+            return None
+        self._vectors.put((space.name, asked.text), made)
+        return made
+
+
+def _overtaken(
+    keys: Iterable[ChunkKey], space: str, live: Mapping[DocumentId, Version]
+) -> set[tuple[DocumentId, int]]:
+    """Documents of which an older version was found, with the version that is live."""
+    return {
+        (key.document, version.generation)
+        for key in keys
+        if (version := live.get(key.document)) is not None
+        and version.space == space
+        and key.generation < version.generation
+    }
+
+
+def is_live(key: ChunkKey, space: str, live: Mapping[DocumentId, Version]) -> bool:
+    version = live.get(key.document)
+    return version is not None and (version.generation, version.space) == (key.generation, space)

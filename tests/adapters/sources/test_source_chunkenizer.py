@@ -1,0 +1,160 @@
+"""A Chunkenizer server: what it is asked, and what becomes of its answers."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+
+import servers
+from adapters.sources import stores
+from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
+from unchunk.errors import (
+    InvalidInputError,
+    InvalidSettingError,
+    ProviderRefusedError,
+    ProviderUnavailableError,
+)
+from unchunk.ports import Among
+
+RESULT: stores.Payload = {
+    "document_id": "550e8400-e29b-41d4-a716-446655440000",
+    "document_name": "tides.txt",
+    "chunk_index": 3,
+    "chunk_text": "the tide comes in",
+    "token_count": 4,
+    "metadata": {"team": "blue", "page": 2, "chunk_text": "not this"},
+}
+
+
+@pytest.fixture
+def kept() -> stores.Chunkenizer:
+    return stores.Chunkenizer([RESULT])
+
+
+@pytest.fixture
+def url(kept: stores.Chunkenizer) -> Iterator[str]:
+    with stores.chunkenizer(kept) as address:
+        yield address
+
+
+def play(scene: Callable[[], Awaitable[None]]) -> None:
+    async def run() -> None:
+        await scene()
+
+    asyncio.run(run())
+
+
+def test_it_is_asked_as_its_api_says(kept: stores.Chunkenizer, url: str) -> None:
+    async def scene() -> None:
+        source = ChunkenizerSource(f"{url}/", key="secret")
+        (chunk,) = (await source.search("the tide", Among(), 7)).chunks
+        assert kept.asked == [{"query": "the tide", "top_k": 7, "filters": None}]
+        assert (chunk.document, chunk.chunk_index) == (RESULT["document_id"], 3)
+        assert (chunk.title, chunk.text) == ("tides.txt", "the tide comes in")
+        # What was given with a document is no page of a chunk.
+        assert chunk.page is None
+        assert chunk.metadata == {"team": "blue", "page": 2, "token_count": 4}
+        await source.search("q", Among(("d",), ("n",), ("t",), (("team", "blue"),)), 1)
+        filters = {"team": "blue", "doc_id": "d", "name": "n", "content_type": "t"}
+        assert kept.asked[1]["filters"] == filters
+        await source.close()
+
+    play(scene)
+
+
+def test_several_values_are_more_than_it_can_filter_by(url: str) -> None:
+    async def scene() -> None:
+        source = ChunkenizerSource(url)
+        for among in (
+            Among(("a", "b")),
+            Among(titles=("a", "b")),
+            Among(fields=(("team", "red"), ("team", "blue"))),
+        ):
+            with pytest.raises(InvalidInputError, match="one value"):
+                await source.search("q", among, 3)
+        await source.search("q", Among(fields=(("team", "red"), ("team", "red"))), 3)
+        await source.close()
+
+    play(scene)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "said"),
+    [
+        ((500, b'{"detail":"no Qdrant"}'), ProviderUnavailableError, 'answered 500: {"detail"'),
+        ((503, b""), ProviderUnavailableError, "answered 503: Service Unavailable"),
+        ((429, b"slow down"), ProviderUnavailableError, "429"),
+        ((401, b"no"), ProviderRefusedError, "check the URL and the key"),
+        ((422, b"x" * 5000), ProviderRefusedError, "422"),
+        ((200, b"<html>"), ProviderRefusedError, "cannot be read"),
+        ((200, b"[" * 100_000), ProviderRefusedError, "cannot be read"),
+        ((200, b"[]"), ProviderRefusedError, "no list of results"),
+        ((200, b'{"results": [1]}'), ProviderRefusedError, "no list of results"),
+        ((200, b'{"results": null}'), ProviderRefusedError, "no list of results"),
+    ],
+)
+def test_an_answer_that_is_none_says_so(
+    kept: stores.Chunkenizer, url: str, answer: tuple[int, bytes], error: type[Exception], said: str
+) -> None:
+    kept.trick = answer
+
+    async def scene() -> None:
+        source = ChunkenizerSource(url)
+        with pytest.raises(error) as failed:
+            await source.search("q", Among(), 3)
+        assert said in str(failed.value)
+        assert len(str(failed.value)) < 500
+        await source.close()
+
+    play(scene)
+
+
+def test_odd_results_are_left_out_and_named(kept: stores.Chunkenizer, url: str) -> None:
+    results = [
+        {"score": 0.2} | RESULT,
+        {"score": 0.9} | RESULT | {"chunk_index": 4, "metadata": None},
+        {"score": None} | RESULT,
+        {"score": True} | RESULT,
+        {"score": 0.5} | RESULT | {"chunk_index": None},
+        {"score": 0.5} | RESULT | {"chunk_text": None},
+    ]
+    kept.trick = 200, json.dumps({"results": results}).encode()
+
+    async def scene() -> None:
+        source = ChunkenizerSource(url)
+        found = await source.search("q", Among(), 9)
+        assert [one.chunk_index for one in found.chunks] == [4, 3]
+        assert sorted(note.partition(": ")[2].partition(" in ")[0] for note in found.notes) == [
+            "1 left out: no chunk index",
+            "1 left out: no text",
+            "2 left out: no score",
+        ]
+        await source.close()
+
+    play(scene)
+
+
+def test_a_server_that_is_slow_or_away_is_unavailable(kept: stores.Chunkenizer, url: str) -> None:
+    kept.delay.clear()
+
+    async def scene() -> None:
+        slow = ChunkenizerSource(url, timeout=0.2)
+        with pytest.raises(ProviderUnavailableError, match=r"did not answer within 0\.2 s"):
+            await slow.search("q", Among(), 3)
+        await slow.close()
+        kept.delay.set()
+        (port,) = servers.free_ports(1)
+        away = ChunkenizerSource(f"http://user:word@127.0.0.1:{port}")
+        with pytest.raises(ProviderUnavailableError, match="no answer from Chunkenizer") as failed:
+            await away.search("q", Among(), 3)
+        assert "word" not in str(failed.value)
+        await away.close()
+
+    play(scene)
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8000", "ftp://x", "http://", "http://[::1"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(InvalidSettingError, match="is no URL"):
+        ChunkenizerSource(url)

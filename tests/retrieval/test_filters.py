@@ -1,0 +1,185 @@
+"""Which documents a search is about: folders, names, media types, pages, dates."""
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from adapters.extract import making
+from unchunk.errors import InvalidInputError
+from unchunk.retrieval.retriever import Amount
+from unchunk.retrieval.shelf import Where
+from unchunk.settings import load
+from unchunk.synchronous import SynchronousEngine
+from unchunk.wiring import open_engine
+
+QUESTION = "Who keeps the lighthouse?"
+NOTHING = "no document is as the filters say"
+EVERY = {"a.txt", "b.md", "c.pdf", "old.txt"}
+
+
+def day(number: int) -> datetime:
+    return datetime(2024, 1, number, 12, tzinfo=UTC)
+
+
+CHANGED = {"a.txt": 1, "b.md": 2, "c.pdf": 3, "old.txt": 4}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("filters")
+    (folder / "a.txt").write_text("Anna keeps the lighthouse of the north.")
+    (folder / "old.txt").write_text("Olga kept the lighthouse long ago, and nobody keeps it now.")
+    (folder / "b.md").write_text("# Keepers\n\nBerta keeps the lighthouse of the south.")
+    pages = [
+        f"On page {at} Cora keeps the lighthouse.\n" + f"Filling {at} stands here. " * 3
+        for at in range(1, 9)
+    ]
+    (folder / "c.pdf").write_bytes(making.pdf(pages))
+    settings = load(folder / "home", {}, embedder="hashing", chunk_size=130, chunk_overlap=0)
+    engine = SynchronousEngine(lambda: open_engine(settings))
+    engine.add(folder / "a.txt", folder / "b.md", folder="keepers")
+    engine.add(folder / "c.pdf", folder="papers")
+    engine.add(folder / "old.txt")
+    engine.close()
+    database = sqlite3.connect(folder / "home" / "catalog.sqlite")
+    with database:
+        for name, number in CHANGED.items():
+            moment = int(day(number).timestamp()) * 1_000_000
+            database.execute("UPDATE documents SET updated_at = ? WHERE name = ?", (moment, name))
+    database.close()
+    engine = SynchronousEngine(lambda: open_engine(settings))
+    yield engine
+    engine.close()
+
+
+def found(library: Any, where: Where, question: str = QUESTION) -> set[str]:  # noqa: ANN401
+    """What all ways of asking agree on."""
+    names = {hit.name for hit in library.search(question, limit=100, where=where).hits}
+    amount = Amount(min_score=-1.0)
+    evidence = library.retrieve(question, where=where, amount=amount)
+    assert {one.name for one in evidence.documents} == names
+    assert {one.name for one in evidence.also_see} <= names
+    documents = library.search_with_context(question, min_score=-1.0, where=where)
+    assert {one.name for one in documents} == names
+    return names
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (Where(), EVERY),
+        (Where(folders=("keepers",)), {"a.txt", "b.md"}),
+        (Where(folders=("keepers", "papers")), {"a.txt", "b.md", "c.pdf"}),
+        (Where(folders=("",)), {"old.txt"}),
+        (Where(names=("a.txt", "c.pdf", "none.txt")), {"a.txt", "c.pdf"}),
+        (Where(media_types=("text/plain",)), {"a.txt", "old.txt"}),
+        (Where(media_types=("text/",)), {"a.txt", "b.md", "old.txt"}),
+        (Where(media_types=("application/pdf", "text/markdown")), {"b.md", "c.pdf"}),
+        (Where(since=day(3)), {"c.pdf", "old.txt"}),
+        (Where(until=day(2)), {"a.txt", "b.md"}),
+        (Where(since=day(2), until=day(3)), {"b.md", "c.pdf"}),
+        (Where(since=day(2).astimezone(timezone(timedelta(hours=9)))), EVERY - {"a.txt"}),
+        (Where(pages=(1, 8)), {"c.pdf"}),
+        (Where(folders=("keepers",), media_types=("text/plain",)), {"a.txt"}),
+        (Where(folders=("keepers",), names=("b.md", "c.pdf")), {"b.md"}),
+        (Where(media_types=("text/",), since=day(2), folders=("", "keepers")), {"b.md", "old.txt"}),
+    ],
+)
+def test_only_what_is_as_the_filters_say_is_found(
+    library: Any,  # noqa: ANN401
+    where: Where,
+    expected: set[str],
+) -> None:
+    assert found(library, where) == expected
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        Where(folders=("nowhere",)),
+        Where(folders=()),
+        Where(names=("none.txt",)),
+        Where(names=()),
+        Where(media_types=("image/",)),
+        Where(media_types=("text",)),
+        Where(since=day(5)),
+        Where(until=day(1) - timedelta(microseconds=1)),
+        Where(since=day(3), until=day(2)),
+        Where(documents=()),
+        Where(documents=("there is none",)),
+        Where(pages=(9, 12)),
+        Where(folders=("keepers",), names=("c.pdf",)),
+        Where(folders=("keepers",), pages=(1, 2)),
+    ],
+)
+def test_where_nothing_is_as_the_filters_say_the_answer_says_so(
+    library: Any,  # noqa: ANN401
+    where: Where,
+) -> None:
+    for question in (QUESTION, f"Explain: {QUESTION}"):
+        evidence = library.retrieve(question, where=where, amount=Amount(min_score=-1.0))
+        assert evidence.documents == ()
+        assert evidence.also_see == ()
+        assert evidence.notes == (NOTHING,)
+    told = library.search(QUESTION, where=where)
+    assert (told.hits, told.notes) == ((), (NOTHING,))
+
+
+def test_a_question_that_finds_nothing_within_the_filters_does_not_blame_them(
+    library: Any,  # noqa: ANN401
+) -> None:
+    where = Where(folders=("keepers",))
+    evidence = library.retrieve("zzzzq", where=where, amount=Amount(min_score=0.99))
+    assert (evidence.documents, evidence.notes) == ((), ())
+
+
+def test_only_the_pages_that_are_wanted_are_shown_neighbours_too(library: Any) -> None:  # noqa: ANN401
+    for first, last in ((3, 3), (2, 5), (8, 8), (8, 99)):
+        where = Where(pages=(first, last))
+        for question in (QUESTION, f"Explain: {QUESTION}", f"{QUESTION} source:c.pdf"):
+            amount = Amount(chunks_per_doc=None, min_score=-1.0)
+            [one] = library.retrieve(question, where=where, amount=amount).documents
+            shown = {p for it in one.passages for p in (it.first_page, it.last_page)}
+            assert shown == {first, min(last, 8)}, (question, first, last)
+            for page in range(1, 9):
+                assert (f"On page {page} " in one.full_content) == (first <= page <= last)
+    for hit in library.search(QUESTION, limit=100, where=Where(pages=(2, 3))).hits:
+        assert hit.chunk.first_page in (2, 3)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        Where(folders=("papers",)),
+        Where(names=("old.txt",)),
+        Where(media_types=("application/pdf",)),
+        Where(since=day(3)),
+        Where(pages=(1, 3)),
+    ],
+)
+def test_a_source_tag_does_not_lead_out_of_the_filters(library: Any, where: Where) -> None:  # noqa: ANN401
+    for question in (f"{QUESTION} source:a.txt", "source:a.txt"):
+        evidence = library.retrieve(question, where=where)
+        assert evidence.documents == ()
+        assert "keepers/a.txt has nothing that is as the filters say" in evidence.notes
+
+
+def test_a_source_tag_does_not_lead_out_of_the_documents_that_may_be_searched(
+    library: Any,  # noqa: ANN401
+) -> None:
+    only = Where(documents=(library.document("old.txt").id,))
+    assert library.retrieve(f"{QUESTION} source:a.txt", where=only).documents == ()
+    [one] = library.retrieve(f"{QUESTION} source:old.txt", where=only).documents
+    assert one.name == "old.txt"
+    [one] = library.retrieve(f"{QUESTION} source:old.txt source:a.txt", where=only).documents
+    assert one.name == "old.txt"
+
+
+def test_a_library_has_no_fields_and_says_so(library: Any) -> None:  # noqa: ANN401
+    where = Where(fields=(("project", "x"), ("year", 2024)))
+    for ask in (library.search, library.retrieve, library.search_with_context):
+        with pytest.raises(InvalidInputError, match="have no such fields: project, year"):
+            ask(QUESTION, where=where)

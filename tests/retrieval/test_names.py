@@ -1,0 +1,110 @@
+"""Which document a file name means."""
+
+import time
+from unicodedata import normalize
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unchunk.retrieval.names import NameMatch, match_names
+
+NAMES = (
+    "contracts/a.md",
+    "old/a.md",
+    "Story.txt",
+    "Chapter 1.txt",
+    "chapter10.txt",
+    "reports/Annual Report 2023.pdf",
+    "Résumé.docx",
+)
+
+
+def found(wanted: str, *names: str) -> tuple[str, str]:
+    match = match_names(wanted, names or NAMES)
+    assert match.result == "found", match
+    return match.names[0], match.how
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name", "how"),
+    [
+        ("Story.txt", "Story.txt", "exact"),
+        ("contracts/a.md", "contracts/a.md", "exact"),
+        ("STORY.TXT", "Story.txt", "case"),
+        ("contracts\\A.md", "contracts/a.md", "case"),
+        ("./Story.txt", "Story.txt", "case"),
+        (normalize("NFD", "RÉSUMÉ.docx"), "Résumé.docx", "case"),
+        ("annual report 2023.pdf", "reports/Annual Report 2023.pdf", "partial"),
+        ("/home/me/contracts/a.md", "contracts/a.md", "partial"),
+        ("story", "Story.txt", "partial"),
+        ("old/a", "old/a.md", "partial"),
+        ("Annual Report 2023", "reports/Annual Report 2023.pdf", "partial"),
+        ("annual-report_2023.pdf", "reports/Annual Report 2023.pdf", "partial"),
+        ("chapter1", "Chapter 1.txt", "partial"),
+        ("annual", "reports/Annual Report 2023.pdf", "partial"),
+    ],
+)
+def test_a_name_is_found(wanted: str, name: str, how: str) -> None:
+    assert found(wanted) == (name, how)
+
+
+def test_the_exact_name_wins_over_others_that_differ_in_case() -> None:
+    assert found("a.md", "A.md", "a.md", "x/a.md") == ("a.md", "exact")
+
+
+def test_several_candidates_are_all_named_and_none_is_guessed() -> None:
+    assert match_names("a.md", NAMES) == NameMatch(
+        "a.md", "several", ("contracts/a.md", "old/a.md"), "partial"
+    )
+    assert match_names("A.MD", ["a.md", "a.Md"]).result == "several"
+    assert match_names("chapter", NAMES).names == ("Chapter 1.txt", "chapter10.txt")
+
+
+def test_another_extension_is_another_document() -> None:
+    match = match_names("story.pdf", NAMES)
+    assert (match.result, match.names, match.how) == ("none", ("Story.txt",), "near")
+
+
+@pytest.mark.parametrize("wanted", ["sotry.txt", "Storry.txt", "stori.txt"])
+def test_a_mistyped_name_is_not_found_but_the_nearest_is_suggested(wanted: str) -> None:
+    match = match_names(wanted, NAMES)
+    assert match.result == "none"
+    assert match.names[0] == "Story.txt"
+
+
+def test_what_is_near_nothing_suggests_nothing() -> None:
+    assert match_names("zebra-42", NAMES).names == ()
+    assert match_names("a.md", []).names == ()
+
+
+@pytest.mark.parametrize("wanted", ["", " ", "/", ".", "..", "x" * 5000])
+def test_what_is_no_name_finds_nothing(wanted: str) -> None:
+    assert match_names(wanted, ["a.md", "b"]) == NameMatch(wanted, "none")
+
+
+def test_equal_names_count_once() -> None:
+    assert found("a.md", "a.md", "a.md") == ("a.md", "exact")
+
+
+@given(st.text(max_size=40), st.lists(st.text(max_size=20), max_size=8))
+def test_any_name_gets_an_answer_of_known_names(wanted: str, names: list[str]) -> None:
+    match = match_names(wanted, names)
+    assert set(match.names) <= set(names)
+    assert (match.result == "found") <= (len(match.names) == 1)
+    assert (match.result == "several") <= (len(match.names) > 1)
+    assert match == match_names(wanted, names)
+
+
+@given(st.lists(st.text(max_size=20), min_size=1, max_size=8))
+def test_every_known_name_is_found_by_itself(names: list[str]) -> None:
+    for name in names:
+        assert match_names(name, names) == NameMatch(name, "found", (name,), "exact")
+
+
+def test_a_hundred_thousand_names_are_searched_in_seconds() -> None:
+    names = [f"folder {at % 100}/document number {at}.pdf" for at in range(100_000)]
+    started = time.process_time()
+    match = match_names("documnet number 555.pdf", names)
+    assert match.names[0] == "folder 55/document number 555.pdf"
+    assert time.process_time() - started < 10
