@@ -9,10 +9,17 @@ out. The peers cut the very texts of that library and are ranked by meaning alon
 embedder and an exact search, as those who use them do. What answers is known to the character.
 
 All show whole items, so that a budget is never full: what is compared is what is really shown.
-"As many tokens" gives a peer the budget with which it shows as many as ours in the mean; "at
-least as many", on each question one item more rather than less. IoU is compared at the recall
-of ours: with the peer's budget for it, and with a peer that stops at a share of its best cosine.
-p is the paired randomisation test, 95% the bootstrap interval of the difference.
+
+- "as many tokens": the peer has the budget with which it shows as many as ours in the mean. Where
+  that lies between two budgets, a question counts as if a coin chose one of them.
+- "at least as many": on each question the peer's last item goes over ours rather than under.
+- "same budget": as many whole items as fit, which may be more or less than ours.
+- "at our recall": the peer has the budget with which its mean recall is ours; IoU is compared.
+  There is no such row where all that is ranked of a peer is not enough.
+- "by a stop": the peer has no budget; it stops at a share of its best cosine, which is chosen in
+  hindsight for the same mean. Nobody ships this: it tells what of our gain is the stop alone.
+
+p is the paired randomisation test, in brackets is the 95% bootstrap interval of the difference.
 
 chunking_evaluation had a say in our defaults (docs/decisions/0010). FinanceBench had none: there,
 an evidence's letters and digits, all of them and in their order, are looked for in the text of
@@ -34,11 +41,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from bench.peers.quality_beside import TOPS, Row, beside, told, twice, verdict
 from bench.peers.quality_cut import CUTTERS, HAYSTACK, PREV_NEXT, Hit, Item
-from bench.peers.quality_rank import Hits, KeptVectors, Measure, Outcome, Peer, outcome, rank
+from bench.peers.quality_rank import Hits, KeptVectors, Outcome, Peer, outcome, rank
 from unchunk.engine import Engine
 from unchunk.evaluation.layouts import chunking_evaluation, financebench
-from unchunk.evaluation.measures import interval, mean, paired_p
+from unchunk.evaluation.measures import mean
 from unchunk.evaluation.questions import Question, QuestionSet, Range
 from unchunk.evaluation.running import TOKENS, fill
 from unchunk.retrieval.retriever import Amount
@@ -50,12 +58,8 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
 RESULTS = Path(__file__).parent / "results" / "quality.json"
 STOPS = (0.6, 0.7)
-OURS = "unchunk"
-# How a peer is made comparable.
-MANY, MORE, GOOD, STOPPED = "as many tokens", "at least as many", "at our recall", " by a stop"
 # The two that only widen are looked at for what they repeat.
 RANKED = tuple(one for one in CUTTERS if one not in (PREV_NEXT, HAYSTACK))
-TOPS = (5, 10)
 
 
 class Known(NamedTuple):
@@ -65,23 +69,6 @@ class Known(NamedTuple):
     questions: list[Question]
     ids: Mapping[str, str]
     note: str
-
-
-@dataclass(slots=True)
-class Row:
-    """A way beside ours under one condition. `gain` is ours less this one, with where it is."""
-
-    condition: str
-    way: str
-    tokens: float
-    recall: float
-    precision: float
-    iou: float
-    share: float
-    measure: str = ""
-    gain: float = 0.0
-    interval: tuple[float, float] = (0.0, 0.0)
-    p: float | None = None
 
 
 @dataclass(slots=True)
@@ -238,60 +225,6 @@ def _items(made: Mapping[str, Iterable[Sequence[int]]]) -> dict[str, list[Item]]
     }
 
 
-# Comparisons
-
-
-def beside(condition: str, ours: Sequence[Outcome], peers: Sequence[Peer]) -> list[Row]:
-    tokens = mean([one.tokens for one in ours])
-    recall = mean([one.recall for one in ours])
-    rows = [_row(condition, OURS, ours)]
-
-    def add(peer: Peer, how: str, theirs: Sequence[Outcome] | None, measure: Measure) -> None:
-        if theirs is not None:
-            rows.append(_row(condition, f"{peer.name}, {how}", theirs, ours, measure))
-
-    for peer in peers:
-        add(peer, MANY, peer.with_budget("tokens", tokens), "recall")
-        add(peer, f"{MANY}{STOPPED}", peer.with_stop("tokens", tokens), "recall")
-        add(peer, MORE, peer.at_least([one.tokens for one in ours]), "recall")
-        if condition.startswith("budget"):
-            add(peer, "same budget", peer.within(int(condition.split()[1])), "recall")
-    for peer in peers:
-        add(peer, GOOD, peer.with_budget("recall", recall), "iou")
-        add(peer, f"{GOOD}{STOPPED}", peer.with_stop("recall", recall), "iou")
-    return rows
-
-
-def _row(
-    condition: str,
-    way: str,
-    outcomes: Sequence[Outcome],
-    ours: Sequence[Outcome] = (),
-    measure: Measure | None = None,
-) -> Row:
-    tokens, recall, precision, iou, share = map(mean, zip(*outcomes, strict=True))
-    row = Row(condition, way, tokens, recall, precision, iou, share)
-    if measure is not None:
-        mine, theirs = ([getattr(one, measure) for one in some] for some in (ours, outcomes))
-        changes = [a - b for a, b in zip(mine, theirs, strict=True)]
-        row.measure, row.gain, row.interval = measure, mean(changes), interval(changes)
-        row.p = paired_p(mine, theirs)
-    return row
-
-
-def twice(ours: Mapping[str, Sequence[Outcome]], peers: Sequence[Peer]) -> dict[str, float]:
-    """The share of characters that had been shown already, in the mean over the contexts."""
-    shares = {
-        f"{OURS}, {it}": mean([one.share for one in outcomes]) for it, outcomes in ours.items()
-    }
-    shares |= {
-        f"{peer.name}, best {top}": mean([one.share for one in peer.best(top)])
-        for peer in peers
-        for top in TOPS
-    }
-    return shares
-
-
 def widened(known: Known, hits: Mapping[str, Hits], pythons: Sequence[str]) -> dict[str, float]:
     """The same of those that widen what they found, by their own code."""
     wanted = [one for one in (PREV_NEXT, HAYSTACK) if one in hits]
@@ -321,40 +254,13 @@ def tell(name: str, report: Report) -> None:
             if row.condition == condition:
                 print(
                     f"{row.way:{wide}} {row.tokens:7.0f} {row.recall:6.3f} {row.precision:7.3f}"
-                    f" {row.iou:6.3f} {row.share:6.1%}  {_gain(row)}".rstrip()
+                    f" {row.iou:6.3f} {row.share:6.1%}  {told(row)}".rstrip()
                 )
     print("\nof a context's characters, these had been shown already:")
-    for way, share in report.twice.items():
+    for way, share in sorted(report.twice.items(), key=lambda one: one[1]):
         print(f"  {share:6.1%}  {way}")
     for line in verdict(report.rows):
         print(line)
-
-
-def _gain(row: Row) -> str:
-    if row.p is None:
-        return ""
-    low, high = row.interval
-    p = "<0.001" if row.p < 0.001 else f"{row.p:.3f}"
-    return f"{row.measure} {row.gain:+.3f} [{low:+.3f}, {high:+.3f}] p={p}"
-
-
-def verdict(rows: Sequence[Row]) -> list[str]:
-    """Ours beside the best of the peers, condition by condition."""
-    lines = []
-    for condition in dict.fromkeys(row.condition for row in rows):
-        some = [row for row in rows if row.condition == condition]
-        (ours,) = (row for row in some if row.way == OURS)
-        for how in (MANY, f"{MANY}{STOPPED}", MORE, GOOD, f"{GOOD}{STOPPED}"):
-            others = [row for row in some if row.way.endswith(f", {how}")]
-            measure = "iou" if how.startswith(GOOD) else "recall"
-            if others:
-                best = max(others, key=lambda row: float(getattr(row, measure)))
-                mine, theirs = float(getattr(ours, measure)), float(getattr(best, measure))
-                lines.append(
-                    f"{condition:12} {how:24} {measure:6} {mine:.3f} against {theirs:.3f},"
-                    f" {mine / theirs:.2f} times: {_gain(best)}  ({best.way.split(',')[0]})"
-                )
-    return lines
 
 
 def note(name: str, report: Report) -> None:

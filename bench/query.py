@@ -240,7 +240,7 @@ def growth(kept: dict[str, dict[str, dict[str, dict[str, float]]]]) -> None:
     smaller, larger = sorted(kept, key=lambda size: int(size.split()[0]))[:: len(kept) - 1]
     few, many = (kept[size]["unchunk"]["cpu_ms"] for size in (smaller, larger))
     print(f"\ngrowth of CPU from {smaller} to {larger}:")
-    for what in few:
+    for what in [one for one in few if one in many]:
         print(f"  {what:30} {few[what]:7.2f} -> {many[what]:7.2f}: {many[what] / few[what]:.2f}")
 
 

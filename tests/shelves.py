@@ -61,6 +61,9 @@ class WrittenShelf:
         low = [Dropped(one.place, one.score, "low") for one in every if one.score < floor]
         return Ranked(tuple(kept), self.notes, tuple(low))
 
+    def has_words(self, question: str, text: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        return False
+
     async def open(
         self,
         owner: OwnerId,  # noqa: ARG002 - there is one only

@@ -193,7 +193,7 @@ async def _of_ranges(
     count = get_encoding().count
     duplicated = 0
     for budget in TOKENS:
-        amount = Amount(_LIMIT, _CHUNKS_PER_DOCUMENT, budget=budget, measure=count, also_see=False)
+        amount = Amount(_LIMIT, None, budget=budget, measure=count, also_see=False)
         evidence = await engine.retrieve(question.text, history=question.history, amount=amount)
         notes += evidence.notes
         tokens.append(sum(count(one.full_content) for one in evidence.documents))

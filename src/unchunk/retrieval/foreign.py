@@ -100,6 +100,10 @@ class ForeignShelf:
             notes += (f"{nature.name} gives what it finds and no neighbours of it",)
         return Ranked(tuple(candidates), notes, tuple(dropped))
 
+    def has_words(self, question: str, text: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        """Never asked: nothing is found by its words here."""
+        return False
+
     async def open(
         self, owner: OwnerId, wanted: Mapping[tuple[DocumentId, int], Sequence[int]], where: Where
     ) -> dict[DocumentId, Sheet]:

@@ -22,10 +22,6 @@ class Fusion(Protocol):
         """Every key of the rankings with one score: higher is better, nothing is below 0."""
         ...
 
-    def beside(self, cosine: float, dense: Sequence[tuple[Any, float]]) -> float:
-        """What a key might have that no ranking has, of whose meaning only the cosine is known."""
-        ...
-
 
 class _Ranks:
     """Reciprocal rank fusion: needs no scores that compare, only their order."""
@@ -36,9 +32,6 @@ class _Ranks:
             for rank, (key, _) in enumerate(ranking.scored, 1):
                 fused[key] = fused.get(key, 0.0) + 1 / (_SLOWNESS + rank)
         return fused
-
-    def beside(self, cosine: float, dense: Sequence[tuple[Any, float]]) -> float:
-        return 1 / (_SLOWNESS + 1 + sum(score >= cosine for _, score in dense))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +51,6 @@ class blend:  # noqa: N801 - used as the function that it nearly is
             for key, score in ranking.scored:
                 fused[key] = fused.get(key, 0.0) + weight * _scaled(score, low, high)
         return fused
-
-    def beside(self, cosine: float, dense: Sequence[tuple[Any, float]]) -> float:
-        return self.alpha * max(_scaled(cosine, *_range(dense)), 0.0) if dense else 0.0
 
 
 by_rank = _Ranks()

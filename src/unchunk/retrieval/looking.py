@@ -10,7 +10,17 @@ from unchunk.retrieval.duplicates import copies
 from unchunk.retrieval.fusion import Ranking, by_rank
 from unchunk.retrieval.reconstruct import wanted
 from unchunk.retrieval.selection import Draft
-from unchunk.retrieval.shelf import Candidate, Dropped, Place, Ranked, Sheet, Shelf, Way, Where
+from unchunk.retrieval.shelf import (
+    Candidate,
+    Dropped,
+    Place,
+    Ranked,
+    Sheet,
+    Shelf,
+    Way,
+    Where,
+    too_low,
+)
 from unchunk.telemetry import log
 
 # How many chunks are looked for at least: a wide net, since several may lie in one document.
@@ -67,17 +77,18 @@ class Looker:
         ranked = await self._find(request)
         notes = list(ranked.notes)
         sheets = await self._open(ranked.candidates, request)
-        found = [one for one in ranked.candidates if _text(sheets, one.place) is not None]
-        if self._reranker is not None and found:
-            found = await self._read_again(self._reranker, found, sheets, request, notes)
         dropped = [
             Dropped(one.place, one.score, _BEYOND)
             for one in ranked.candidates
             if one.place.document not in sheets
         ]
         dropped += ranked.dropped
+        found = [one for one in ranked.candidates if _text(sheets, one.place) is not None]
+        found = self._with_words(found, sheets, request, dropped)
+        if self._reranker is not None and found:
+            found = await self._read_again(self._reranker, found, sheets, request, notes)
         kept, copied = _without_copies(found, sheets)
-        drafts = _drafts(kept, ranked.beside, sheets, request, dropped)
+        drafts = _drafts(kept, sheets, request, dropped)
         notes += [note for draft in drafts for note in draft.sheet.notes]
         return Look(
             tuple(drafts),
@@ -87,6 +98,23 @@ class Looker:
             tuple(dict.fromkeys(notes)),
             {document: sheet.name for document, sheet in sheets.items()},
         )
+
+    def _with_words(
+        self,
+        found: Sequence[Candidate],
+        sheets: Mapping[DocumentId, Sheet],
+        request: Request,
+        dropped: list[Dropped],
+    ) -> list[Candidate]:
+        """Without those that mean too little and have not the question's words, either."""
+        kept = []
+        for one in found:
+            text = _text(sheets, one.place) or ""
+            if one.below is None or any(self._shelf.has_words(it, text) for it in request.texts):
+                kept.append(one)
+            else:
+                dropped.append(Dropped(one.place, one.score, too_low(one.below)))
+        return kept
 
     async def _find(self, request: Request) -> Ranked:
         depth = max(_NET, request.limit * (request.chunks_per_doc or 1), self._reranked)
@@ -112,7 +140,7 @@ class Looker:
             hits.setdefault(one.place[:2], []).append(one.place.chunk_index)
         if not hits:
             return {}
-        most = max(request.limit + request.limit // 2 + 2, self._reranked if self._reranker else 0)
+        most = max(request.limit + request.limit // 4 + 2, self._reranked if self._reranker else 0)
         carried = {document for document, _ in request.also}
         return await self._shelf.open(
             request.owner,
@@ -233,7 +261,6 @@ def _twins(
 
 def _drafts(
     found: Sequence[Candidate],
-    beside: Mapping[Place, float],
     sheets: Mapping[DocumentId, Sheet],
     request: Request,
     dropped: list[Dropped],
@@ -249,7 +276,7 @@ def _drafts(
     anyway = {place.document for place in carried}
     wanted_first = sorted(groups, key=lambda document: document not in anyway)
     chosen_documents = set(wanted_first[: request.limit])
-    values = _values(found, beside)
+    values = _values(found)
     drafts = []
     most = request.chunks_per_doc
     for document, hits in groups.items():
@@ -282,12 +309,12 @@ def _drafts(
     return drafts
 
 
-def _values(found: Sequence[Candidate], beside: Mapping[Place, float]) -> dict[Place, float]:
-    """What chunks are worth, found ones and those beside them, where the best is worth 1."""
+def _values(found: Sequence[Candidate]) -> dict[Place, float]:
+    """What chunks are worth, where the best is worth 1."""
     if any(one.value is None for one in found):
         worth = {one.place: one.rank_score for one in found}
     else:
-        worth = {**beside, **{one.place: one.value or 0.0 for one in found}}
+        worth = {one.place: one.value or 0.0 for one in found}
     best = max((worth[one.place] for one in found), default=0.0)
     return {
         place: min(max(it / best, 0.0), 1.0) if best > 0 else 1.0 for place, it in worth.items()

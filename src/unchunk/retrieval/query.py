@@ -31,6 +31,10 @@ class Turn:
     content: str
     cited: tuple[tuple[DocumentId, int], ...] = ()
 
+    def __post_init__(self) -> None:
+        """Lists are taken, too, such as come out of JSON."""
+        object.__setattr__(self, "cited", tuple((one, at) for one, at in self.cited))
+
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:

@@ -1,6 +1,6 @@
 """A library as a shelf: chunks found by meaning and by words, in every space documents live in."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 
@@ -26,9 +26,10 @@ from unchunk.retrieval.shelf import (
     Sheet,
     Way,
     Where,
+    too_low,
 )
 from unchunk.retrieval.sighting import MOST, SPARE, Asked, Seen, Sight, is_live
-from unchunk.retrieval.smoothing import beside, smoothed
+from unchunk.retrieval.smoothing import smoothed
 from unchunk.telemetry import Telemetry
 
 # How far down each way is looked, however few are wanted: what both ways agree on may be deep.
@@ -52,6 +53,7 @@ class LibraryShelf:
     ) -> None:
         self._catalog, self._lexicon, self._fusion = catalog, lexicon, fusion
         self._sight = Sight(catalog, telemetry, spaces)
+        self._asked: tuple[str, set[int]] = ("", set())
 
     async def find(
         self,
@@ -63,8 +65,8 @@ class LibraryShelf:
         min_score: float | None = None,
         also: Sequence[tuple[DocumentId, int]] = (),
     ) -> Ranked:
-        """By default a chunk below its embedder's threshold is left out, unless it has at least
-        half of the question's words: names and numbers mean little to a model.
+        """By default a chunk below its embedder's threshold is left out, unless it has the
+        question's words: names and numbers mean little to a model.
         """
         within = await self._within(owner, where)
         if within is None:
@@ -73,7 +75,9 @@ class LibraryShelf:
         depth = max(limit, _DEPTH)
         while True:
             seen = await self._sight.look(asked, depth)
-            found = self._fused(seen)
+            rankings = [Ranking(way, it) for one in seen for way, it in one.rankings.items()]
+            fused = self._fusion_of(seen)(rankings)
+            found = [key for key, _ in best_first(fused)]
             if where.pages is not None:
                 found = await self._on_pages(owner, found, where.pages)
             if len(found) >= limit or all(one.complete for one in seen) or depth >= MOST:
@@ -82,11 +86,25 @@ class LibraryShelf:
         if not found and where != _EVERYWHERE and any(one.vector is not None for one in seen):
             # By meaning anything is found that there is.
             asked.notes.append(_NOTHING_THERE)
-        carried = {place_of(key) for key, _ in asked.also}
-        best = [one for at, one in enumerate(found) if at < limit or one.place in carried]
-        weighed, near = await self._weighed(seen, found, best, owner)
-        kept, dropped = await self._above(seen, weighed, asked, min_score)
-        return Ranked(tuple(kept), tuple(dict.fromkeys(asked.notes)), tuple(dropped), near)
+        carried = {key for key, _ in asked.also}
+        best = found[:limit] + [key for key in found[limit:] if key in carried]
+        cosines = await self._cosines(seen, best)
+        candidates = _candidates(seen, best, fused, cosines)
+        kept, dropped = _above(
+            candidates,
+            _floors(seen, min_score),
+            {place_of(key) for key in carried},
+            by_words=min_score is None,
+        )
+        return Ranked(tuple(kept), tuple(dict.fromkeys(asked.notes)), tuple(dropped))
+
+    def has_words(self, question: str, text: str) -> bool:
+        asked, words = self._asked
+        if asked != question:
+            words = set(self._lexicon.query(question).ids)
+            self._asked = question, words
+        shared = words.intersection(self._lexicon.document(text).ids) if words else ()
+        return len(shared) >= _WORDS * max(len(words), 1)
 
     async def open(
         self, owner: OwnerId, wanted: Mapping[tuple[DocumentId, int], Sequence[int]], where: Where
@@ -182,147 +200,104 @@ class LibraryShelf:
         """Scores of several spaces do not compare: the best of one may be worse than all of another's."""
         return self._fusion if len(seen) == 1 else by_rank
 
-    def _fused(self, seen: Sequence[Seen]) -> list[Candidate]:
-        ways: dict[ChunkKey, list[Way]] = {}
-        rankings = []
-        for one in seen:
-            for way, scored in one.rankings.items():
-                rankings.append(Ranking(way, scored))
-                for rank, (key, score) in enumerate(scored, 1):
-                    ways.setdefault(key, []).append(Way(way, rank, score))
-        return [
-            Candidate(
-                place_of(key),
-                rank_score,
-                ways[key][0].score,  # dense comes first
-                tuple(ways[key]),
-            )
-            for key, rank_score in best_first(self._fusion_of(seen)(rankings))
-        ]
-
     async def _on_pages(
-        self, owner: OwnerId, found: Sequence[Candidate], pages: tuple[int, int]
-    ) -> list[Candidate]:
-        opened = await self._catalog.open(owner, _by_document(found))
+        self, owner: OwnerId, found: Sequence[ChunkKey], pages: tuple[int, int]
+    ) -> list[ChunkKey]:
+        wanted: dict[DocumentId, list[int]] = {}
+        for key in found:
+            wanted.setdefault(key.document, []).append(key.chunk_index)
+        opened = await self._catalog.open(owner, wanted)
         return [
-            one
-            for one in found
-            if (here := _chunk(opened, one.place)) is not None and _touches(here[0], pages)
+            key
+            for key in found
+            if (chunk := _chunk(opened, key)) is not None and _touches(chunk, pages)
         ]
 
-    async def _weighed(
-        self,
-        seen: Sequence[Seen],
-        found: Sequence[Candidate],
-        best: Sequence[Candidate],
-        owner: OwnerId,
-    ) -> tuple[list[Candidate], dict[Place, float]]:
-        """The best with their values, and those of chunks beside them.
-
-        What was found by its words alone gets its cosine, too. One fetch for each space.
-        """
-        worth = {one.place: one.rank_score for one in found}
-        counts = {document: count for one in seen for document, count in one.counts.items()}
-        cosines: dict[Place, float] = {}
+    async def _cosines(
+        self, seen: Sequence[Seen], best: Sequence[ChunkKey]
+    ) -> dict[ChunkKey, float]:
+        """Of those that were found by their words alone; one fetch for each space."""
+        cosines: dict[ChunkKey, float] = {}
         for one in seen:
-            if one.vector is None:
-                continue
-            own = {place_of(key) for key in one.chunks()}
-            mine = [it for it in best if it.place in own]
-            by_words = [it.place for it in mine if it.ways[0].name != "dense"]
-            near = {
-                place
-                for it in mine
-                for place in beside(it.place, counts.get(it.place.document))
-                if place not in worth
-            }
-            keys = [ChunkKey(owner, *place) for place in (*by_words, *near)]
-            if keys:
-                with self._sight.unless_dropped(one.space):
-                    vectors = await one.space.index.fetch(keys)
-                cosines |= {place_of(key): float(it @ one.vector) for key, it in vectors.items()}
-                dense = one.rankings["dense"]
-                worth |= {
-                    it: self._fusion_of(seen).beside(cosines[it], dense)
-                    for it in near & cosines.keys()
-                }
-        weighed = [
-            replace(
-                one,
-                score=cosines.get(one.place, one.score),
-                value=smoothed(one.place, worth, counts.get(one.place.document)),
-            )
-            for one in best
-        ]
-        known = {one.place for one in found}
-        values = {
-            place: smoothed(place, worth, counts.get(place.document))
-            for place in worth.keys() - known
-        }
-        return weighed, values
+            if one.vector is not None and "lexical" in one.rankings:
+                by_words = {scored.key for scored in one.rankings["lexical"]}
+                by_words.difference_update(scored.key for scored in one.rankings["dense"])
+                missing = [key for key in best if key in by_words]
+                if missing:
+                    with self._sight.unless_dropped(one.space):
+                        vectors = await one.space.index.fetch(missing)
+                    cosines |= {key: float(it @ one.vector) for key, it in vectors.items()}
+        return cosines
 
-    async def _above(
-        self,
-        seen: Sequence[Seen],
-        found: Sequence[Candidate],
-        asked: Asked,
-        min_score: float | None,
-    ) -> tuple[list[Candidate], list[Dropped]]:
-        floors = {
-            place_of(key): one.space.identity.min_score if min_score is None else min_score
-            for one in seen
-            if one.vector is not None  # a threshold for cosines means nothing for words
-            for key in one.chunks()
-        }
-        carried = {place_of(key) for key, _ in asked.also}
-        weak = [
-            one
-            for one in found
-            if one.score < floors.get(one.place, one.score) and one.place not in carried
-        ]
-        if not weak:
-            return list(found), []
-        by_words = [one for one in weak if min_score is None and one.ways[-1].name == "lexical"]
-        saved: set[Place] = set()
-        if by_words:
-            opened = await self._catalog.open(asked.within.owner, _by_document(by_words))
-            saved = {
-                one.place
-                for one in by_words
-                if (here := _chunk(opened, one.place)) and self._share(asked, here[1]) >= _WORDS
-            }
-        gone = {one.place for one in weak} - saved
-        return [one for one in found if one.place not in gone], [
-            Dropped(one.place, one.score, f"scored below {floors[one.place]:.2f}")
-            for one in weak
-            if one.place in gone
-        ]
 
-    def _share(self, asked: Asked, text: str) -> float:
-        """How many of the question's words a text has."""
-        words = set(asked.terms.ids)
-        return len(words.intersection(self._lexicon.document(text).ids)) / len(words)
+def _candidates(
+    seen: Sequence[Seen],
+    best: Sequence[ChunkKey],
+    fused: Mapping[ChunkKey, float],
+    cosines: Mapping[ChunkKey, float],
+) -> list[Candidate]:
+    ways: dict[ChunkKey, list[Way]] = {key: [] for key in best}
+    counts: dict[DocumentId, int] = {}
+    for one in seen:
+        counts |= one.counts
+        for way, ranking in one.rankings.items():
+            for rank, (key, score) in enumerate(ranking, 1):
+                if key in ways:
+                    ways[key].append(Way(way, rank, score))
+    return [
+        Candidate(
+            place_of(key),
+            fused[key],
+            cosines.get(key, ways[key][0].score),  # dense comes first
+            tuple(ways[key]),
+            smoothed(key, fused, counts.get(key.document)),
+        )
+        for key in best
+    ]
+
+
+def _floors(seen: Sequence[Seen], min_score: float | None) -> dict[DocumentId, float]:
+    """Below what a chunk of each document means nothing; a cosine says nothing of words alone."""
+    return {
+        document: one.space.identity.min_score if min_score is None else min_score
+        for one in seen
+        if one.vector is not None
+        for document in one.counts
+    }
+
+
+def _above(
+    found: Sequence[Candidate],
+    floors: Mapping[DocumentId, float],
+    carried: Container[Place],
+    *,
+    by_words: bool,
+) -> tuple[list[Candidate], list[Dropped]]:
+    """Without those that are below; with `by_words` those that have words only say that they are."""
+    kept, dropped = [], []
+    for one in found:
+        floor = floors.get(one.place.document)
+        if floor is None or one.score >= floor or one.place in carried:
+            kept.append(one)
+        elif by_words and one.ways[-1].name == "lexical":
+            kept.append(replace(one, below=floor))
+        else:
+            dropped.append(Dropped(one.place, one.score, too_low(floor)))
+    return kept, dropped
 
 
 def place_of(key: ChunkKey) -> Place:
     return Place(key.document, key.generation, key.chunk_index)
 
 
-def _by_document(found: Iterable[Candidate]) -> dict[DocumentId, list[int]]:
-    wanted: dict[DocumentId, list[int]] = {}
-    for one in found:
-        wanted.setdefault(one.place.document, []).append(one.place.chunk_index)
-    return wanted
-
-
-def _chunk(opened: Mapping[DocumentId, Opened], place: Place) -> tuple[Chunk, str] | None:
+def _chunk(opened: Mapping[DocumentId, Opened], key: ChunkKey) -> Chunk | None:
     """None if its document was deleted since; raises `MovedError` if it was written anew."""
-    here = opened.get(place.document)
+    here = opened.get(key.document)
     if here is None:
         return None
-    if here.version.generation != place.generation or place.chunk_index not in here.chunks:
+    if here.version.generation != key.generation or key.chunk_index not in here.chunks:
         raise MovedError
-    return here.chunks[place.chunk_index]
+    return here.chunks[key.chunk_index][0]
 
 
 def _is_within(opened: Opened, where: Where) -> bool:

@@ -27,6 +27,12 @@ class Where:
     until: datetime | None = None
     fields: tuple[tuple[str, str | int | bool], ...] = ()
 
+    def __post_init__(self) -> None:
+        """Lists are taken, too: what was asked for is a key of what is remembered."""
+        for name in ("documents", "folders", "names", "media_types", "pages", "fields"):
+            if isinstance(value := getattr(self, name), list):
+                object.__setattr__(self, name, tuple(value))
+
 
 class Place(NamedTuple):
     """Where a chunk is; `generation` is 0 where documents are not counted."""
@@ -50,7 +56,8 @@ class Candidate:
 
     `score` is what people see and thresholds are held against: the cosine with the question
     where there is one, otherwise what the only way of searching gave. `value` is what it is worth
-    in a passage, with what stands beside it; None where that is not known.
+    in a passage, with what stands beside it; None where that is not known. `below` is a threshold
+    that it does not reach: it counts only if it has the question's words.
     """
 
     place: Place
@@ -58,6 +65,7 @@ class Candidate:
     score: float
     ways: tuple[Way, ...] = ()
     value: float | None = None
+    below: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +77,18 @@ class Dropped:
     reason: str
 
 
+def too_low(threshold: float) -> str:
+    """Why something was dropped."""
+    return f"scored below {threshold:.2f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Candidates, best first. `notes` says where the search was less than it should be.
-
-    `beside` are the values of chunks next to candidates, as far as they are known.
-    """
+    """Candidates, best first. `notes` says where the search was less than it should be."""
 
     candidates: tuple[Candidate, ...]
     notes: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
-    beside: Mapping[Place, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,10 @@ class Shelf(Protocol):
         None means what is sensible for whoever gives the scores. `also` names chunks that are
         wanted whether they are among the best or not, if they are there.
         """
+        ...
+
+    def has_words(self, question: str, text: str) -> bool:
+        """Whether a text has at least half of a question's words."""
         ...
 
     async def open(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from unchunk.domain import ChunkKey, DocumentId, Scored, Terms, Version, Within
 from unchunk.errors import IndexUnavailableError, ProviderRefusedError, ProviderUnavailableError
@@ -16,6 +17,15 @@ from unchunk.telemetry import Telemetry, log
 SPARE = 16
 MOST = 20_000
 _QUESTIONS, _SECONDS = 1000, 300.0
+_DOCUMENTS = 100_000
+
+
+class Live(NamedTuple):
+    """Of the live version of a document, what a search has to know."""
+
+    generation: int
+    space: str
+    chunk_count: int
 
 
 @dataclass(slots=True)
@@ -51,6 +61,8 @@ class Sight:
         self, catalog: Catalog, telemetry: Telemetry, spaces: Callable[[], Sequence[OpenSpace]]
     ) -> None:
         self._catalog, self._telemetry, self.spaces = catalog, telemetry, spaces
+        self._revision = -1
+        self._known: dict[DocumentId, Live | None] = {}
         self._vectors: TimedCache[tuple[str, str], Vectors] = TimedCache(_QUESTIONS, _SECONDS)
 
     async def look(self, asked: Asked, depth: int) -> list[Seen]:
@@ -84,14 +96,14 @@ class Sight:
                 *(space.index.search(query, asked.within, wanted) for query in ways.values())
             )
             keys = {scored.key.document for one in found for scored in one}
-            live = await self._catalog.live(sorted(keys)) if keys else {}
+            live = await self._live(keys) if keys else {}
             overtaken = _overtaken((it.key for one in found for it in one), space.name, live)
             if not overtaken <= outdated:
                 # They were written anew after they were found: what they say now is not seen.
                 outdated |= overtaken
                 continue
             rankings = {
-                way: [scored for scored in one if is_live(scored.key, space.name, live)]
+                way: [it for it in one if is_live(it.key, space.name, live)][:depth]
                 for way, one in zip(ways, found, strict=True)
             }
             complete = all(len(one) < wanted for one in found)
@@ -104,6 +116,23 @@ class Sight:
                 counts = {it: version.chunk_count for it, version in live.items()}
                 return Seen(space, vector, rankings, complete, counts)
             wanted *= 4
+
+    async def _live(self, documents: set[DocumentId]) -> dict[DocumentId, Live]:
+        """Remembered while nothing changes. To be asked when the index has answered: what was
+        made live before that is then known here, and what comes later is noticed by whoever
+        opens it.
+        """
+        revision = await self._catalog.revision()
+        if revision != self._revision or len(self._known) > _DOCUMENTS:
+            self._revision, self._known = revision, {}
+        known = self._known
+        missing = documents.difference(known)
+        if missing:
+            found = await self._catalog.live(sorted(missing))
+            known |= dict.fromkeys(missing)
+            for document, version in found.items():
+                known[document] = Live(version.generation, version.space, version.chunk_count)
+        return {document: live for document in documents if (live := known[document])}
 
     async def _carry(
         self,
@@ -143,7 +172,7 @@ class Sight:
 
 
 def _overtaken(
-    keys: Iterable[ChunkKey], space: str, live: Mapping[DocumentId, Version]
+    keys: Iterable[ChunkKey], space: str, live: Mapping[DocumentId, Live | Version]
 ) -> set[tuple[DocumentId, int]]:
     """Documents of which an older version was found, with the version that is live."""
     return {
@@ -155,6 +184,6 @@ def _overtaken(
     }
 
 
-def is_live(key: ChunkKey, space: str, live: Mapping[DocumentId, Version]) -> bool:
+def is_live(key: ChunkKey, space: str, live: Mapping[DocumentId, Live | Version]) -> bool:
     version = live.get(key.document)
     return version is not None and (version.generation, version.space) == (key.generation, space)

@@ -34,7 +34,7 @@ def pack(points: Sequence[Point], space: Space) -> Batch:
 
 def pack_ids(keys: Sequence[ChunkKey]) -> bytes:
     check_texts(*{name for key in keys for name in key[:2]})
-    return b"".join([key.id.bytes for key in keys])
+    return b"".join([key.id_bytes for key in keys])
 
 
 def pack_query(query: Vectors | Terms, within: Within, limit: int) -> Query:

@@ -1,0 +1,136 @@
+"""Chunks of others, opened by where they are."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import unchunk
+from adapters.sources.stores import Payload, chroma_client, fill_chroma, fill_qdrant
+from servers import qdrant
+from sheets import prose
+from unchunk.cli import main
+from unchunk.errors import InvalidSettingError
+
+TEXT = f"{prose(9000, 1)}The white whale swam before him. {prose(9000, 2)}"
+CUT = unchunk.ChunkingStrategy("words", 320, 80)
+
+
+def payloads(**more: str) -> list[Payload]:
+    """As somebody else's indexer wrote them: 320 words with 80 shared."""
+    texts = unchunk.chunk_text(TEXT, max_words=320, overlap_words=80)
+    return [
+        {
+            "mongo_id": "m1",
+            "parent_id": "m1",
+            "chunk_index": at,
+            "chunk_count": len(texts),
+            "content": text,
+            "title": "Moby",
+            "content_type": "page",
+            **more,
+        }
+        for at, text in enumerate(texts)
+    ]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with qdrant(tmp_path_factory.mktemp("qdrant")) as running:
+        url = running.url
+        fill_qdrant(url, "pages", payloads())
+        yield url
+
+
+def test_a_collection_is_asked_as_a_library_is_with_await_and_without(
+    server: str, tmp_path: Path
+) -> None:
+    place = f"qdrant:{server}#pages"
+    with unchunk.open_collection(place, tmp_path, cut=CUT, embedder="hashing:256") as pages:
+        [document] = pages.search_with_context("the white whale", limit=5)
+    assert document.title == "Moby"
+    assert all(one.text in TEXT for one in document.passages)
+    assert any("The white whale swam before him." in one.text for one in document.passages)
+
+    async def again() -> unchunk.Evidence:
+        opening = unchunk.open_collection(place, tmp_path, cut=CUT, embedder="hashing:256")
+        async with opening as collection:
+            return await collection.retrieve("the white whale")
+
+    [same] = asyncio.run(again()).documents
+    assert same.passages == document.passages
+
+
+def test_the_command_asks_a_collection(server: str, tmp_path: Path) -> None:
+    with chroma_client(tmp_path / "chroma") as client:
+        fill_chroma(client, "pages", payloads())
+    for place in (f"qdrant:{server}#pages", f"chroma:{tmp_path / 'chroma'}#pages"):
+        chosen = ["--collection", place, "--cut", "320/80 words", "--fields", "pages"]
+        done = CliRunner().invoke(
+            main,
+            ["--home", str(tmp_path / "home"), "search", "the white whale", "--json", *chosen],
+            env={"UNCHUNK_EMBEDDER": "hashing:256"},
+        )
+        assert done.exit_code == 0, done.output
+        [document] = json.loads(done.stdout)["documents"]
+        assert document["title"] == "Moby"
+        assert all(one["text"] in TEXT for one in document["passages"])
+
+
+def test_fields_of_ones_own_are_named_one_by_one(server: str, tmp_path: Path) -> None:
+    renamed = [
+        {"file": one["mongo_id"], "number": one["chunk_index"], "body": one["content"]}
+        for one in payloads()
+    ]
+    fill_qdrant(server, "renamed", [{**one, "content": one["body"]} for one in renamed])
+    fields = {"document": "file", "chunk_index": "number", "text": "body"}
+    place = f"qdrant:{server}#renamed"
+    with unchunk.open_collection(
+        place, tmp_path, fields=fields, cut=CUT, embedder="hashing:256"
+    ) as mine:
+        [document] = mine.search_with_context("the white whale")
+    assert document.document == "m1"
+    assert all(one.text in TEXT for one in document.passages)
+
+
+@pytest.mark.parametrize(
+    ("place", "options", "says"),
+    [
+        ("qdrant:http://127.0.0.1:1", {}, "write qdrant:URL#NAME"),
+        ("pinecone:x#y", {}, "there is no collection 'pinecone:x#y'"),
+        ("chroma:x#y", {"fields": "mongo"}, "there are no fields 'mongo': use pages"),
+        ("chroma:x#y", {"fields": {"txt": "body"}}, "a chunk has no txt: its parts are"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_what_would(
+    tmp_path: Path, place: str, options: dict[str, Any], says: str
+) -> None:
+    with (
+        pytest.raises(InvalidSettingError, match=says),
+        unchunk.open_collection(place, tmp_path, embedder="hashing:256", **options),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--cut", "320"], "write it as '320/80 words'"),
+        (["--collection", "chunkenizer:http://127.0.0.1:1", "--snippets"], "is for a library"),
+        (["--collection", "chroma:x#y", "--field", "body"], "write it as text=body"),
+    ],
+)
+def test_options_that_do_not_go_together_are_told(
+    tmp_path: Path, options: list[str], says: str
+) -> None:
+    done = CliRunner().invoke(
+        main,
+        ["--home", str(tmp_path), "search", "whale", *options],
+        env={"UNCHUNK_EMBEDDER": "hashing:256"},
+    )
+    assert done.exit_code == 2
+    assert says in done.output
