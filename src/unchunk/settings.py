@@ -68,6 +68,7 @@ class Settings:
     analytical_words: tuple[str, ...] = ()
     follow_up_words: tuple[str, ...] = ()
     idioms: tuple[str, ...] = ()
+    collection_key: str = ""
     chunkenizer_url: str = "http://localhost:8000"
     owner: str = "local"
 

@@ -78,23 +78,27 @@ async def open_collection(
     if kind in ("qdrant", "chroma") and where and name:
         names = _fields(fields)
         embedder = await make_embedder(settings, settings.embedder, None)
-        key = settings.index_key or None
+        key = settings.collection_key or None
         try:
             if kind == "qdrant":
                 from unchunk.adapters.sources.qdrant import open_qdrant
 
-                source: ChunkSource = await open_qdrant(where, name, embedder, names, api_key=key)
+                source: ChunkSource = await open_qdrant(
+                    where, name, embedder, names, api_key=key, sample=not owner_field
+                )
             else:
                 from unchunk.adapters.sources.chroma import open_chroma
 
-                source = await open_chroma(where, name, embedder, names, api_key=key)
+                source = await open_chroma(
+                    where, name, embedder, names, api_key=key, sample=not owner_field
+                )
         except BaseException:
             await embedder.close()
             raise
     elif kind == "chunkenizer":
         from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
 
-        source = ChunkenizerSource(rest or settings.chunkenizer_url, key=settings.index_key)
+        source = ChunkenizerSource(rest or settings.chunkenizer_url, key=settings.collection_key)
     else:
         raise InvalidSettingError(
             f"there is no collection {place!r}: write qdrant:URL#NAME, chroma:FOLDER#NAME,"
@@ -121,6 +125,8 @@ def _fields(given: str | Mapping[str, str]) -> "Fields":
 
 
 def _manner(settings: Settings) -> Manner:
+    if settings.max_context_chars < 0:
+        raise InvalidSettingError(f"max_context_chars {settings.max_context_chars} is less than 0")
     usual = Words()
     words = Words(
         settings.detail_words or usual.detail,

@@ -17,7 +17,7 @@ from evaluation import small_sets
 from unchunk.cli import main
 from unchunk.text.tokens import get_encoding
 
-WAYS = ["as set (blend:0.6)", "meaning alone", "words alone", "RRF"]
+WAYS = ["as set (blend:0.6)", "ranked by meaning", "ranked by words", "RRF"]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_set_is_measured_in_a_library_that_goes_again(home: Path, tmp_path: Pa
     assert rows[0][0] == "nDCG@10"
     shown = [line.split() for line in told.splitlines()]
     assert ["way", "found", "nothing", "characters", "twice"] in shown
-    assert ["meaning", "alone", "0", "0"] in shown
+    assert ["ranked", "by", "meaning", "0", "0"] in shown
     assert not home.exists()
     assert not any((tmp_path / "passing").iterdir())
 
@@ -76,7 +76,7 @@ def test_a_home_of_the_set_is_kept_and_embedded_once(tmp_path: Path) -> None:
     small, kept = small_sets.chunking_evaluation(tmp_path / "small"), tmp_path / "kept"
     found = run_json(small, "--home-of-set", kept, "--compare", "words")
     assert found["counters"]["embedding_calls"] >= 1
-    assert list(found["parts"][0]["ways"]) == [WAYS[0], "words alone"]
+    assert list(found["parts"][0]["ways"]) == [WAYS[0], "ranked by words"]
     again = (small, "--home-of-set", kept, "--compare", "rrf")
     assert "embedding_calls" not in run_json(*again)["counters"]
     told = run(*again, "--questions", "1").output
@@ -107,7 +107,7 @@ def test_the_settings_are_those_of_the_home(
     models.mkdir()
     small, kept = small_sets.beir(tmp_path / "small"), tmp_path / "kept"
     found = run_json(small, "--home-of-set", kept, "--compare", "rrf", "--compare", "words")
-    assert list(found["parts"][0]["ways"]) == ["as set (rrf)", "words alone"]
+    assert list(found["parts"][0]["ways"]) == ["as set (rrf)", "ranked by words"]
     assert (kept / "models").resolve() == models
     (home / "unchunk.toml").unlink()
     told = run(small, "--home-of-set", kept, status=1).output

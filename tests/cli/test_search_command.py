@@ -120,7 +120,7 @@ def test_json_is_complete() -> None:
         assert set(one) == {
             *("document", "name", "folder", "title", "content_type", "kind", "chunks"),
             *("max_score", "avg_score", "chunk_coverage", "chunk_count", "passages"),
-            *("full_content", "gaps", "tag", "metadata"),
+            *("full_content", "gaps", "tag", "metadata", "notes"),
         }
         assert set(one["chunks"][0]) == {"chunk_index", "score", "content"}
         bare = one["full_content"]
@@ -136,7 +136,7 @@ def test_json_with_reasons_has_every_stage() -> None:
     [best, *_] = record["found"]
     assert best["place"].keys() == {"document", "generation", "chunk_index"}
     assert {way["name"] for way in best["ways"]} == {"dense", "lexical"}
-    assert {"place", "score", "reason"} == set(record["dropped"][0])
+    assert {"place", "score", "reason", "same_as"} == set(record["dropped"][0])
 
 
 def test_json_of_snippets_and_of_errors() -> None:

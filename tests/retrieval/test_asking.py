@@ -62,10 +62,12 @@ def test_the_same_question_twice_is_embedded_once_and_searched_once(
         assert calls == {"embed": 1, "search": 2}
         # By another way, the question's vector is still known.
         assert (await engine.search(QUESTION)).hits
-        assert await engine.search_with_context(QUESTION)
-        assert calls["embed"] == 1
+        documents = await engine.search_with_context(QUESTION)
+        searches = calls["search"]
+        assert await engine.search_with_context(QUESTION) == documents
+        assert calls == {"embed": 1, "search": searches}
         counters = (await engine.counts()).counters
-        assert (counters["evidence_cache_hits"], counters["question_cache_hits"]) == (1, 2)
+        assert (counters["evidence_cache_hits"], counters["question_cache_hits"]) == (2, 2)
 
     home.run(in_time(work))
 

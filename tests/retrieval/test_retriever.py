@@ -3,16 +3,18 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from zlib import crc32
 
 import pytest
 
-from gates import in_time
+from gates import break_off, in_time, part
 from homes import Home
 from sheets import coverage, even, prose, sheet_of, without_marks
 from shelves import Found, WrittenShelf
 from unchunk.domain import Span
 from unchunk.engine import Engine
+from unchunk.errors import ProviderUnavailableError
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.query import Turn
 from unchunk.retrieval.retriever import Amount, ChunkAwareRetriever, Evidence
@@ -420,3 +422,70 @@ def test_a_text_that_has_what_looks_like_a_mark_gets_real_ones_that_it_cannot_ha
         == f"[... chunks 2-7 omitted, mark {one.tag} ...]"
     )
     assert without_marks(one) == filling[:200] + filling[800:1100]
+
+
+def test_what_is_nearly_as_good_as_the_best_stays_where_there_is_little_to_find(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    home.file("tariffs/north.md", "The mooring tariff of the north harbour is nine crowns a night.")
+    home.file("tariffs/south.md", "The mooring tariff of the south harbour is five crowns a night.")
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        for where in (Where(), Where(names=("tariffs/north.md", "tariffs/south.md"))):
+            evidence = await engine.retrieve("the mooring tariff of a harbour", where=where)
+            assert len(evidence.documents) == 2
+
+    home.run(in_time(work))
+
+
+def test_many_copies_of_one_file_leave_room_for_what_says_something_else(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for at in range(12):
+        home.file(f"copy{at}.md", "The mooring tariff of the harbour is nine crowns a night.")
+    for at in range(5):
+        home.file(f"other{at}.md", f"Mooring tariff of year {1900 + at}: {at} crowns, quay {at}.")
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        found = await engine.search_with_context("mooring tariff of the harbour", limit=6)
+        names = [one.name for one in found]
+        assert sum(name.startswith("copy") for name in names) == 1
+        assert sum(name.startswith("other") for name in names) == 5
+        evidence = await engine.retrieve("mooring tariff of the harbour")
+        assert all("is the same file" in one.reason for one in evidence.also_see)
+
+    home.run(in_time(work))
+
+
+def test_all_that_is_shown_together_has_one_tag(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.file("good.txt", "\n\n".join(f"{prose(700, at)} mooring tariff" for at in range(30)))
+    home.file("bad.txt", f"mooring tariff [... chunk 6 omitted ...]\n\n{prose(700, 99)}")
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        evidence = await engine.retrieve("explain the mooring tariff", amount=Amount(budget=9000))
+        assert {one.kind for one in evidence.documents} >= {"excerpt"}
+        [tag] = {one.tag for one in evidence.documents}
+        assert tag
+
+    home.run(in_time(work))
+
+
+def test_documents_say_that_they_were_searched_for_by_words_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    home.file("a.md", "The mooring tariff of the harbour is nine crowns a night.")
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        down = ProviderUnavailableError("the provider is down")
+        break_off(monkeypatch, part(engine, "embedder"), "embed", down)
+        [document] = await engine.search_with_context("mooring tariff")
+        assert document.notes == ("by words alone: the provider is down",)
+        assert "by words alone" in await engine.rag_search("mooring tariff")
+
+    home.run(in_time(work))

@@ -334,9 +334,12 @@ def test_a_hit_that_is_cut_leaves_room_for_its_label() -> None:
 
 
 def test_where_no_sentence_fits_it_is_cut_behind_a_word() -> None:
-    text = "a sentence without any end that goes on and on and on"
-    (document,) = select([draft_of((text, [Span(0, 53)]), {0: 0.9})], budget=50).documents
-    assert document.passages[0].text == "a sentence "
+    text = "a sentence without any end that goes on and on and on and on and on"
+    draft = draft_of((text, [Span(0, len(text))]), {0: 0.9})
+    (document,) = select([draft], budget=60).documents
+    assert document.passages[0].text == "a sentence without any "
+    # A word or two say nothing.
+    assert select([draft], budget=50).documents == ()
 
 
 def test_where_nothing_fits_nothing_is_shown_and_all_is_listed() -> None:

@@ -26,8 +26,8 @@ from unchunk.wiring import models_folder, open_engine
 
 # Each as its setting has it, and as people read it.
 _FUSIONS = {
-    "meaning": ("blend:1", "meaning alone"),
-    "words": ("blend:0", "words alone"),
+    "meaning": ("blend:1", "ranked by meaning"),
+    "words": ("blend:0", "ranked by words"),
     "rrf": ("rrf", "RRF"),
 }
 _ALONE = "without the conversation"

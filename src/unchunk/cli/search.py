@@ -12,6 +12,7 @@ from rich.text import Text
 from unchunk.cli.session import Session, plain, with_session
 from unchunk.cli.tables import hit_lines, table
 from unchunk.domain import ChunkingStrategy, Unit
+from unchunk.errors import InvalidStrategyError
 from unchunk.retrieval.display import card, content, content_label, harmless, heading, spans
 from unchunk.retrieval.evidence import ReconstructedDocument, runs
 from unchunk.retrieval.followup import is_empty
@@ -22,6 +23,7 @@ from unchunk.synchronous import SynchronousEngine
 from unchunk.wiring import open_collection
 
 _INDENT = "    "
+_FIELDS = "pages"
 _DAY = click.DateTime(["%Y-%m-%d"])
 _CUT = re.compile(r"(\d+)/(\d+) (words|chars|tokens)")
 _PAGES = re.compile(r"(\d+)(?:-(\d+))?")
@@ -71,7 +73,10 @@ def _cut(
     match = _CUT.fullmatch(value.strip())
     if match is None:
         raise click.BadParameter("write it as '320/80 words', 'chars' or 'tokens'")
-    return ChunkingStrategy(cast("Unit", match[3]), int(match[1]), int(match[2]))
+    try:
+        return ChunkingStrategy(cast("Unit", match[3]), int(match[1]), int(match[2]))
+    except InvalidStrategyError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command()
@@ -102,7 +107,7 @@ def _cut(
     help="Ask chunks of others: qdrant:URL#NAME, chroma:FOLDER#NAME, chroma:URL#NAME, chunkenizer:URL.",
 )
 @click.option(
-    "--fields", default="pages", help="How they are stored: pages, langchain, llama-index."
+    "--fields", default=_FIELDS, help="How they are stored: pages, langchain, llama-index."
 )
 @click.option(
     "--field", "named", multiple=True, help="Which field holds what: text=body; repeatable."
@@ -119,10 +124,9 @@ def search(session: Session, question: str, **options: Unpack[Options]) -> None:
     A question that asks for detail or scope ("explain", "all", "throughout") brings whole
     documents; "source:NAME" in it names one. --why tells.
     """
+    _check(options)
     where = _where(options)
     if options["snippets"]:
-        if options["collection"] is not None:
-            raise click.UsageError("--snippets is for a library: a collection gives passages")
         found = session.library.search(question, limit=options["limit"], where=where)
         session.result(found)
         for line in (*_notes(found.notes), *hit_lines(found.hits)):
@@ -151,6 +155,20 @@ def search(session: Session, question: str, **options: Unpack[Options]) -> None:
         for line in _reasons(evidence):
             session.say(line)
     _say_if_nothing(session, evidence.documents)
+
+
+def _check(options: Options) -> None:
+    """Refuse options that would do nothing."""
+    if options["snippets"]:
+        if options["collection"] is not None:
+            raise click.UsageError("--snippets is for a library: a collection gives passages")
+        if options["why"] or options["no_content"] or options["no_adjacent"]:
+            raise click.UsageError("--snippets are chunks as they are: leave the other options out")
+        if options["min_score"] is not None or options["budget"] is not None:
+            raise click.UsageError("--snippets has neither a score nor a budget to keep to")
+    told = options["named"] or options["owner_field"] or options["cut"] is not None
+    if options["collection"] is None and (told or options["fields"] != _FIELDS):
+        raise click.UsageError("--fields, --field, --owner-field and --cut are for a --collection")
 
 
 def _collection(session: Session, place: str, options: Options) -> SynchronousEngine:

@@ -85,6 +85,7 @@ def card(number: int, document: ReconstructedDocument) -> list[str]:
         facts.append(f"Matched chunks: {', '.join(matched)}")
     if document.tag:
         facts.append(f'Marks of omissions: only those with "mark {document.tag}"')
+    facts += (f"Note: {_one_line(note)}" for note in document.notes)
     first = f"[{number}] {_label(document.content_type)}: {_one_line(title)}"
     return [first, *(f"{_INDENT}{fact}" for fact in facts)]
 

@@ -13,11 +13,10 @@ Metadata = Mapping[str, str | int | float | bool | None]
 
 
 class Piece(NamedTuple):
-    """A chunk with its text. `score` is None for a neighbour, which no search found."""
+    """A chunk with its text."""
 
     chunk: Chunk
     text: str
-    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,8 @@ class ReconstructedDocument:
 
     `chunks` are those that were found, in the document's order; neighbours are in the passages
     alone. A document's own text may contain what looks like a mark: then the real ones carry
-    `tag`, which no passage contains. `gaps` tells where the real ones are in any case.
+    `tag`, which no passage contains. `gaps` tells where the real ones are in any case. `notes`
+    says where the search for it was less than it should be.
     """
 
     document: DocumentId
@@ -81,6 +81,7 @@ class ReconstructedDocument:
     tag: str = ""
     kind: Kind = "passages"
     metadata: Metadata = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def max_score(self) -> float:
@@ -115,6 +116,7 @@ class ReconstructedDocument:
             "gaps": [one._asdict() for one in self.gaps],
             "tag": self.tag,
             "metadata": dict(self.metadata),
+            "notes": list(self.notes),
         }
 
 

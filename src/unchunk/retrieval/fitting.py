@@ -9,6 +9,9 @@ from unchunk.retrieval.reconstruct import compose, merge
 from unchunk.retrieval.shelf import Sheet
 from unchunk.text.sentences import sentence_starts
 
+# Fewer characters of a text say nothing.
+_SHORTEST = 20
+
 
 def most(fits: Callable[[int], bool], limit: int, guess: int = 1) -> int:
     """The largest number from 1 to `limit` that fits, else 0; a good guess saves asking.
@@ -39,7 +42,7 @@ def beginning(
 ) -> ReconstructedDocument | None:
     """A chunk that is too long for its room, cut behind a sentence, else behind a word.
 
-    A mark says that it is cut. None where not even a word fits.
+    A mark says that it is cut. None where so little fits that it says nothing.
     """
     piece = sheet.pieces[index]
     text, mark = piece.text, f"\n{rest_mark(index, tag)}"
@@ -47,7 +50,7 @@ def beginning(
     if not end:
         blanks = (at + 1 for at, sign in enumerate(text) if sign.isspace())
         end = _last_fitting(text, blanks, mark, fits)
-    if not end:
+    if end < _SHORTEST:
         return None
     chunk = piece.chunk._replace(end=piece.chunk.start + end)
     short = replace(sheet, pieces={index: piece._replace(chunk=chunk, text=text[:end])})

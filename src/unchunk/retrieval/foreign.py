@@ -240,7 +240,7 @@ def _sheet(
         "",
         title,
         next((one.content_type for one in chunks if one.content_type), ""),
-        max(counts, default=None),
+        None if chunks[0].chunk_index is None else max(counts, default=None),
         joined.pieces,
         _common([one.metadata for one in chunks]),
         notes + joined.notes,

@@ -11,10 +11,15 @@ _SLOWNESS = 60
 
 
 class Ranking(NamedTuple):
-    """Keys with their scores, best first, as one `way` of searching (dense, lexical) gave them."""
+    """Keys with their scores, best first, as one `way` of searching (dense, lexical) gave them.
+
+    `floor` is the score that means nothing, for a ranking that has all there is: the last of few
+    may be as good as the first. Of one that goes on, the last is the floor.
+    """
 
     way: str
     scored: Sequence[tuple[Any, float]]
+    floor: float | None = None
 
 
 class Fusion(Protocol):
@@ -36,7 +41,7 @@ class _Ranks:
 
 @dataclass(frozen=True, slots=True)
 class blend:  # noqa: N801 - used as the function that it nearly is
-    """`alpha` times dense plus the rest times lexical, each scaled from its worst to its best.
+    """`alpha` times dense plus the rest times lexical, each scaled from its floor to its best.
 
     What one way did not find has nothing of it.
     """
@@ -47,9 +52,10 @@ class blend:  # noqa: N801 - used as the function that it nearly is
         fused: dict[Any, float] = {}
         for ranking in rankings:
             weight = self.alpha if ranking.way == "dense" else 1 - self.alpha
-            low, high = _range(ranking.scored)
+            low, high = _range(ranking)
             for key, score in ranking.scored:
-                fused[key] = fused.get(key, 0.0) + weight * _scaled(score, low, high)
+                scaled = (score - low) / (high - low) if high > low else 1.0
+                fused[key] = fused.get(key, 0.0) + weight * max(scaled, 0.0)
         return fused
 
 
@@ -61,9 +67,10 @@ def best_first(fused: dict[K, float]) -> list[tuple[K, float]]:
     return sorted(fused.items(), key=lambda item: -item[1])
 
 
-def _range(scored: Sequence[tuple[Any, float]]) -> tuple[float, float]:
-    return (scored[-1][1], scored[0][1]) if scored else (0.0, 0.0)
-
-
-def _scaled(score: float, low: float, high: float) -> float:
-    return (score - low) / (high - low) if high > low else 1.0
+def _range(ranking: Ranking) -> tuple[float, float]:
+    if not ranking.scored:
+        return 0.0, 0.0
+    (_, high), (_, last) = ranking.scored[0], ranking.scored[-1]
+    floor = last if ranking.floor is None else ranking.floor
+    # Where all are below the floor, it says nothing of them.
+    return (floor if floor < high else last), high

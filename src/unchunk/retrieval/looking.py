@@ -1,5 +1,7 @@
 """One search, from a question to drafts of documents: looked for, opened, weighed, grouped."""
 
+import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -88,6 +90,8 @@ class Looker:
         if self._reranker is not None and found:
             found = await self._read_again(self._reranker, found, sheets, request, notes)
         kept, copied = _without_copies(found, sheets)
+        copied += [_named(one, sheets) for one in dropped if one.same_as in sheets]
+        dropped = [one for one in dropped if one.same_as not in sheets]
         drafts = _drafts(kept, sheets, request, dropped)
         notes += [note for draft in drafts for note in draft.sheet.notes]
         return Look(
@@ -106,14 +110,27 @@ class Looker:
         request: Request,
         dropped: list[Dropped],
     ) -> list[Candidate]:
-        """Without those that mean too little and have not the question's words, either."""
-        kept = []
+        """Without those that mean too little and have not the question's words, either.
+
+        To look for words takes time: only who would have a place is looked at.
+        """
+        kept: list[Candidate] = []
+        hits: Counter[DocumentId] = Counter()
         for one in found:
-            text = _text(sheets, one.place) or ""
-            if one.below is None or any(self._shelf.has_words(it, text) for it in request.texts):
-                kept.append(one)
-            else:
-                dropped.append(Dropped(one.place, one.score, too_low(one.below)))
+            document = one.place.document
+            if one.below is not None:
+                has_place = hits[document] < (request.chunks_per_doc or sys.maxsize) and (
+                    document in hits or len(hits) < request.limit
+                )
+                text = _text(sheets, one.place) or ""
+                if not has_place:
+                    dropped.append(Dropped(one.place, one.score, _BEYOND))
+                    continue
+                if not any(self._shelf.has_words(it, text) for it in request.texts):
+                    dropped.append(Dropped(one.place, one.score, too_low(one.below)))
+                    continue
+            hits[document] += 1
+            kept.append(one)
         return kept
 
     async def _find(self, request: Request) -> Ranked:
@@ -244,6 +261,11 @@ def _without_copies(
             continue
         dropped.append(Dropped(one.place, one.score, reason))
     return kept, dropped
+
+
+def _named(twin: Dropped, sheets: Mapping[DocumentId, Sheet]) -> Dropped:
+    name = sheets[twin.same_as].name
+    return replace(twin, reason=f"says the same as {name}, which is the same file")
 
 
 def _twins(

@@ -128,7 +128,7 @@ def shows(passages: Iterable[Passage], piece: Piece) -> bool:
 def _passage(run: Sequence[Piece]) -> Passage:
     start = end = run[0].chunk.start
     parts: list[str] = []
-    for chunk, text, _ in run:
+    for chunk, text in run:
         if chunk.end > end:
             parts.append(text[end - chunk.start :])
             end = chunk.end

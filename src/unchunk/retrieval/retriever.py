@@ -3,21 +3,25 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan
 from typing import NamedTuple
 
 from unchunk.domain import DocumentId, OwnerId
+from unchunk.errors import InvalidInputError
 from unchunk.ports import Reranker
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.looking import Look, Looker, Request
+from unchunk.retrieval.marking import tag_for
 from unchunk.retrieval.names import match_names
 from unchunk.retrieval.query import QueryAnalyzer, QueryPlan, Turn
 from unchunk.retrieval.selection import NO_ROOM, Draft, Omission, excerpt, select
-from unchunk.retrieval.shelf import Candidate, Card, Dropped, Place, Shelf, Where
+from unchunk.retrieval.shelf import Candidate, Card, Dropped, Place, Sheet, Shelf, Where
 from unchunk.retrieval.snippets import settled
 
 _EVERYWHERE = Where()
 _RELATED = 3
 _LISTED = 5
+_MOST = 1000
 _CUT = "too long to be shown whole: cut around what was found"
 # Below every cosine.
 _ANY = -2.0
@@ -45,6 +49,18 @@ class Amount:
     full_length: int = 8000
     also_see: bool = True
     stop: float = 0.0
+
+
+def check(question: str, amount: Amount) -> None:
+    """Refuse what cannot be asked."""
+    if not question.strip():
+        raise InvalidInputError("there is nothing to search for: the question is empty")
+    if not 1 <= amount.limit <= _MOST:
+        raise InvalidInputError(f"limit {amount.limit} is not between 1 and {_MOST}")
+    if amount.chunks_per_doc is not None and amount.chunks_per_doc < 1:
+        raise InvalidInputError(f"chunks_per_doc {amount.chunks_per_doc} is less than 1")
+    if amount.min_score is not None and isnan(amount.min_score):
+        raise InvalidInputError("min_score is no number")
 
 
 class Related(NamedTuple):
@@ -118,11 +134,13 @@ class ChunkAwareRetriever:
         owner: OwnerId | None = None,
     ) -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
         """The same, with notes that say where it is less than it should be."""
+        check(query, amount or Amount())
         request = self._request((query,), self._whose(owner), where, amount or Amount())
 
         async def once() -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
             look = await self._looker.look(request)
-            return list(select(look.drafts, reach=request.reach).documents), look.notes
+            found = select(look.drafts, reach=request.reach).documents
+            return [replace(one, notes=look.notes) for one in found], look.notes
 
         return await settled(once)
 
@@ -136,8 +154,9 @@ class ChunkAwareRetriever:
         owner: OwnerId | None = None,
     ) -> Evidence:
         """Passages, or full documents where the question asks for them, with the reasons."""
-        asked = self._analyzer.analyze(question, history)
         whose, amount = self._whose(owner), amount or Amount()
+        check(question, amount)
+        asked = self._analyzer.analyze(question, history)
 
         async def once() -> Evidence:
             plan, notes = asked, list[str]()
@@ -171,7 +190,14 @@ class ChunkAwareRetriever:
             inside = tuple(it for it in chosen if where.documents is None or it in where.documents)
             request = replace(request, where=replace(where, documents=inside), min_score=_ANY)
         look = await self._looker.look(request) if texts else Look()
-        whole, omitted = await self._whole(plan, request, named, look, amount)
+        wanted = _wanted_whole(plan, named, look, amount)
+        sheets = await self._shelf.open(owner, wanted, request.where) if wanted else {}
+        # One tag for all that is shown together.
+        opened = (*sheets.values(), *(draft.sheet for draft in look.drafts))
+        tag = (
+            tag_for(it.text for sheet in opened for it in sheet.pieces.values()) if sheets else None
+        )
+        whole, omitted = _whole([sheets[it] for it, _ in wanted if it in sheets], look, amount, tag)
         room = amount.budget
         if room is not None:
             room -= sum(amount.measure(one.full_content) for one in whole)
@@ -183,6 +209,7 @@ class ChunkAwareRetriever:
             budget=room,
             measure=amount.measure,
             needed=amount.stop,
+            tag=tag,
         )
         documents = (*whole, *selected.documents)
         return Evidence(
@@ -190,7 +217,9 @@ class ChunkAwareRetriever:
             documents,
             await self._also_see(owner, where, look, documents) if amount.also_see else (),
             (*omitted, *selected.omitted),
-            look.notes,
+            tuple(
+                dict.fromkeys([*look.notes, *(it for one in sheets.values() for it in one.notes)])
+            ),
             look.found,
             look.dropped,
             look.names,
@@ -214,39 +243,6 @@ class ChunkAwareRetriever:
                     more = f" and {len(several) - _LISTED} more" if len(several) > _LISTED else ""
                     notes.append(f"{name!r} may be any of {paths}{more}: name one of them")
         return list(chosen.values())
-
-    async def _whole(
-        self,
-        plan: QueryPlan,
-        request: Request,
-        named: Sequence[Card],
-        look: Look,
-        amount: Amount,
-    ) -> tuple[list[ReconstructedDocument], list[Omission]]:
-        """Full documents, or as much of them around their matches as there is room for."""
-        scores = {draft.sheet.document: draft.scores for draft in look.drafts}
-        wanted = _wanted_whole(plan, named, look, amount)
-        sheets = await self._shelf.open(request.owner, wanted, request.where) if wanted else {}
-        whole: list[ReconstructedDocument] = []
-        omitted = []
-        room = amount.budget
-        kept_free = _for_hits([one for one in look.drafts if one.sheet.document in sheets], amount)
-        for document in (one for one, _ in wanted if one in sheets and sheets[one].pieces):
-            sheet, matches = sheets[document], scores.get(document, {})
-            made = excerpt(sheet, matches, amount.full_length)
-            if room is not None:
-                kept_free.pop(document, None)
-                free = max(room - sum(kept_free.values()), 0)
-                if amount.measure(made.full_content) > free:
-                    made = excerpt(sheet, matches, free, amount.measure)
-                room -= amount.measure(made.full_content)
-            if made.passages:
-                whole.append(made)
-            # Of what was found in it, it will be said that there is no room.
-            if (made.passages or not matches) and (left_out := _left_out(made)):
-                reason = _CUT if made.passages else NO_ROOM
-                omitted.append(Omission(document, made.name, left_out, None, reason))
-        return whole, omitted
 
     async def _also_see(
         self, owner: OwnerId, where: Where, look: Look, shown: Sequence[ReconstructedDocument]
@@ -298,6 +294,34 @@ class ChunkAwareRetriever:
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:
         return self._owner if owner is None else owner
+
+
+def _whole(
+    sheets: Sequence[Sheet], look: Look, amount: Amount, tag: str | None
+) -> tuple[list[ReconstructedDocument], list[Omission]]:
+    """Full documents, or as much of them around their matches as there is room for."""
+    scores = {draft.sheet.document: draft.scores for draft in look.drafts}
+    names = {sheet.document for sheet in sheets}
+    whole: list[ReconstructedDocument] = []
+    omitted = []
+    room = amount.budget
+    kept_free = _for_hits([one for one in look.drafts if one.sheet.document in names], amount)
+    for sheet in (one for one in sheets if one.pieces):
+        matches = scores.get(sheet.document, {})
+        made = excerpt(sheet, matches, amount.full_length, tag=tag)
+        if room is not None:
+            kept_free.pop(sheet.document, None)
+            free = max(room - sum(kept_free.values()), 0)
+            if amount.measure(made.full_content) > free:
+                made = excerpt(sheet, matches, free, amount.measure, tag=tag)
+            room -= amount.measure(made.full_content)
+        if made.passages:
+            whole.append(made)
+        # Of what was found in it, it will be said that there is no room.
+        if (made.passages or not matches) and (left_out := _left_out(made)):
+            reason = _CUT if made.passages else NO_ROOM
+            omitted.append(Omission(sheet.document, made.name, left_out, None, reason))
+    return whole, omitted
 
 
 def _for_hits(drafts: Sequence[Draft], amount: Amount) -> dict[DocumentId, int]:

@@ -15,7 +15,7 @@ from unchunk.domain import (
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Catalog, Lexicon, OpenSpace
 from unchunk.retrieval.evidence import Piece
-from unchunk.retrieval.fusion import Fusion, Ranking, best_first, by_rank
+from unchunk.retrieval.fusion import Fusion, best_first, by_rank
 from unchunk.retrieval.shelf import (
     Candidate,
     Card,
@@ -75,9 +75,8 @@ class LibraryShelf:
         depth = max(limit, _DEPTH)
         while True:
             seen = await self._sight.look(asked, depth)
-            rankings = [Ranking(way, it) for one in seen for way, it in one.rankings.items()]
-            fused = self._fusion_of(seen)(rankings)
-            found = [key for key, _ in best_first(fused)]
+            fused = self._fusion_of(seen)([it for one in seen for it in one.to_fuse(depth)])
+            found, twins = _without_twins([key for key, _ in best_first(fused)], seen, asked)
             if where.pages is not None:
                 found = await self._on_pages(owner, found, where.pages)
             if len(found) >= limit or all(one.complete for one in seen) or depth >= MOST:
@@ -95,6 +94,10 @@ class LibraryShelf:
             _floors(seen, min_score),
             {place_of(key) for key in carried},
             by_words=min_score is None,
+        )
+        dropped += (
+            Dropped(place_of(key), fused[key], "has the same bytes as another", same_as=original)
+            for key, original in twins.items()
         )
         return Ranked(tuple(kept), tuple(dict.fromkeys(asked.notes)), tuple(dropped))
 
@@ -230,6 +233,30 @@ class LibraryShelf:
         return cosines
 
 
+def _without_twins(
+    found: Sequence[ChunkKey], seen: Sequence[Seen], asked: Asked
+) -> tuple[list[ChunkKey], dict[ChunkKey, DocumentId]]:
+    """Of documents with the same bytes, only the one that was found first; and the best of others.
+
+    They would take the places of all that says something else.
+    """
+    live = {document: it for one in seen for document, it in one.live.items()}
+    carried = {key for key, _ in asked.also}
+    first: dict[str, DocumentId] = {}
+    kept: list[ChunkKey] = []
+    twins: dict[ChunkKey, DocumentId] = {}
+    told: set[DocumentId] = set()
+    for key in found:
+        checksum = live[key.document].checksum if key.document in live else key.document
+        original = first.setdefault(checksum, key.document)
+        if original == key.document or key in carried:
+            kept.append(key)
+        elif key.document not in told:
+            told.add(key.document)
+            twins[key] = original
+    return kept, twins
+
+
 def _candidates(
     seen: Sequence[Seen],
     best: Sequence[ChunkKey],
@@ -239,7 +266,7 @@ def _candidates(
     ways: dict[ChunkKey, list[Way]] = {key: [] for key in best}
     counts: dict[DocumentId, int] = {}
     for one in seen:
-        counts |= one.counts
+        counts |= {document: it.chunk_count for document, it in one.live.items()}
         for way, ranking in one.rankings.items():
             for rank, (key, score) in enumerate(ranking, 1):
                 if key in ways:
@@ -262,7 +289,7 @@ def _floors(seen: Sequence[Seen], min_score: float | None) -> dict[DocumentId, f
         document: one.space.identity.min_score if min_score is None else min_score
         for one in seen
         if one.vector is not None
-        for document in one.counts
+        for document in one.live
     }
 
 

@@ -67,6 +67,7 @@ def select(
     overhead: int = 0,
     price: float = PRICE,
     needed: float = 0.0,
+    tag: str | None = None,
 ) -> Selected:
     """The documents with what is worth showing of them, within the budget.
 
@@ -74,7 +75,7 @@ def select(
     Where that is too little, the least relevant leaves first: context, then hits, so that no
     hit leaves while context stays, nor a better one while a worse one stays. Of a best hit
     that does not fit by itself the beginning is shown, marked as cut. `measure` is called a
-    few times per document, and need not be additive.
+    few times per document, and need not be additive. `tag` is for marks that stand beside others.
     """
     ordered = sorted(
         item
@@ -83,7 +84,7 @@ def select(
             place, one.sheet, one.scores, one.values, reach=reach, price=price, needed=needed
         )
     )
-    showing = _Showing(drafts, ordered, measure, overhead)
+    showing = _Showing(drafts, ordered, measure, overhead, tag)
     taken = len(ordered)
     if ordered and budget is not None:
         taken = most(lambda n: showing.size(n) <= budget, taken, showing.guess(budget))
@@ -99,7 +100,11 @@ def select(
 
 
 def excerpt(
-    sheet: Sheet, matches: Mapping[int, float], limit: int = 8000, measure: Measure = len
+    sheet: Sheet,
+    matches: Mapping[int, float],
+    limit: int = 8000,
+    measure: Measure = len,
+    tag: str | None = None,
 ) -> ReconstructedDocument:
     """The whole document, or what fits the limit around its matches, else from its beginning.
 
@@ -108,7 +113,7 @@ def excerpt(
     as the limit can hold.
     """
     order = _outward(sheet, matches)
-    tag = tag_for(one.text for one in merge(sheet, order))
+    tag = tag_for(one.text for one in merge(sheet, order)) if tag is None else tag
 
     @cache
     def built(number: int) -> ReconstructedDocument:
@@ -126,7 +131,12 @@ class _Showing:
     """What is shown of the drafts where so many of the best items are taken."""
 
     def __init__(
-        self, drafts: Sequence[Draft], ordered: Sequence[Item], measure: Measure, overhead: int
+        self,
+        drafts: Sequence[Draft],
+        ordered: Sequence[Item],
+        measure: Measure,
+        overhead: int,
+        tag: str | None,
     ) -> None:
         self._drafts, self._ordered = drafts, ordered
         self._measure, self._overhead = measure, overhead
@@ -138,7 +148,9 @@ class _Showing:
         self._sizes: dict[tuple[int, int], int] = {}
         # Whatever is shown in the end is a part of these, so that their tag serves it too.
         whole = [self._merge(place, len(chunks)) for place, chunks in self._chunks.items()]
-        self.tag = tag_for(one.text for passages in whole for one in passages)
+        self.tag = (
+            tag_for(one.text for passages in whole for one in passages) if tag is None else tag
+        )
 
     def documents(self, taken: int) -> dict[int, ReconstructedDocument]:
         """By their places."""

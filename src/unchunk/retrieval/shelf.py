@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from unchunk.domain import DocumentId, OwnerId
+from unchunk.errors import InvalidInputError
 from unchunk.retrieval.evidence import Metadata, Piece
 
 
@@ -32,6 +33,11 @@ class Where:
         for name in ("documents", "folders", "names", "media_types", "pages", "fields"):
             if isinstance(value := getattr(self, name), list):
                 object.__setattr__(self, name, tuple(value))
+        object.__setattr__(self, "fields", tuple((name, it) for name, it in self.fields))
+        if self.pages is not None and not 1 <= self.pages[0] <= self.pages[1]:
+            raise InvalidInputError(
+                f"pages {self.pages} make no sense: they count from 1, the lower one first"
+            )
 
 
 class Place(NamedTuple):
@@ -70,11 +76,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A chunk or a document that was found and left out, and why."""
+    """A chunk or a document that was found and left out, and why.
+
+    `same_as` is the document that it has all its bytes in common with, if that is why.
+    """
 
     place: Place
     score: float
     reason: str
+    same_as: DocumentId = ""
 
 
 def too_low(threshold: float) -> str:

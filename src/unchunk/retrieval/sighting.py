@@ -10,6 +10,7 @@ from unchunk.domain import ChunkKey, DocumentId, Scored, Terms, Version, Within
 from unchunk.errors import IndexUnavailableError, ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Catalog, OpenSpace, Vectors
 from unchunk.retrieval.cache import TimedCache
+from unchunk.retrieval.fusion import Ranking
 from unchunk.retrieval.shelf import MovedError
 from unchunk.telemetry import Telemetry, log
 
@@ -26,6 +27,7 @@ class Live(NamedTuple):
     generation: int
     space: str
     chunk_count: int
+    checksum: str
 
 
 @dataclass(slots=True)
@@ -36,11 +38,14 @@ class Seen:
     vector: Vectors | None
     rankings: dict[str, list[Scored]]
     complete: bool
-    # How many chunks each of the documents has.
-    counts: dict[DocumentId, int]
+    live: Mapping[DocumentId, Live]
 
-    def chunks(self) -> set[ChunkKey]:
-        return {scored.key for ranking in self.rankings.values() for scored in ranking}
+    def to_fuse(self, depth: int) -> list[Ranking]:
+        floors = {"dense": self.space.identity.min_score, "lexical": 0.0}
+        return [
+            Ranking(way, it, None if len(it) >= depth else floors[way])
+            for way, it in self.rankings.items()
+        ]
 
 
 @dataclass(slots=True)
@@ -113,8 +118,7 @@ class Sight:
             )
             if enough or wanted >= MOST:
                 await self._carry(space, vector, rankings, asked)
-                counts = {it: version.chunk_count for it, version in live.items()}
-                return Seen(space, vector, rankings, complete, counts)
+                return Seen(space, vector, rankings, complete, live)
             wanted *= 4
 
     async def _live(self, documents: set[DocumentId]) -> dict[DocumentId, Live]:
@@ -131,7 +135,9 @@ class Sight:
             found = await self._catalog.live(sorted(missing))
             known |= dict.fromkeys(missing)
             for document, version in found.items():
-                known[document] = Live(version.generation, version.space, version.chunk_count)
+                known[document] = Live(
+                    version.generation, version.space, version.chunk_count, version.checksum
+                )
         return {document: live for document in documents if (live := known[document])}
 
     async def _carry(

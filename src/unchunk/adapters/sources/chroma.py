@@ -45,8 +45,11 @@ async def open_chroma(
     *,
     api_key: str | None = None,
     seconds: float = 30.0,
+    sample: bool = True,
 ) -> "ChromaSource":
     """The collection, after a look at whether `embedder` can have made its vectors.
+
+    For that one of the chunks is embedded, whosever it is, unless `sample` is false.
 
     `where` is a folder, or the address of a server as http://HOST:PORT. The embedder stays the
     caller's. The server has `seconds` for an answer.
@@ -57,12 +60,12 @@ async def open_chroma(
         # No function that embeds: it would fetch a model.
         opened = await _in_thread(name, client.get_collection, collection, embedding_function=None)
         kept = ["embeddings", "metadatas", "documents"]
-        sample = await _in_thread(name, opened.get, limit=1, include=kept)
-        rows = sample["embeddings"]
+        some = await _in_thread(name, opened.get, limit=1, include=kept)
+        rows = some["embeddings"]
         embedder = checked(embedder, len(rows[0]) if len(rows) else 0, name)
         notes: list[str] = []
-        for row, note, document in zip(rows, sample["metadatas"], sample["documents"], strict=True):
-            if isinstance(text := look_up(note or {}, fields.text) or document, str):
+        for row, note, document in zip(rows, some["metadatas"], some["documents"], strict=True):
+            if sample and isinstance(text := look_up(note or {}, fields.text) or document, str):
                 notes = await doubts(embedder, text, row, name)
     except BaseException:
         await asyncio.to_thread(_close, client)

@@ -43,8 +43,11 @@ async def open_qdrant(
     api_key: str | None = None,
     grpc_port: int | None = None,
     seconds: int = 30,
+    sample: bool = True,
 ) -> "QdrantSource":
     """The collection, after a look at whether `embedder` can have made its vectors.
+
+    For that one of the chunks is embedded, whosever it is, unless `sample` is false.
 
     `vector` names one of them, where they have names and there are several. With `grpc_port`
     the server is spoken to by gRPC; it has `seconds` for an answer. The source belongs to the event loop that it was opened in;
@@ -67,9 +70,9 @@ async def open_qdrant(
             info = await client.get_collection(collection)
             using, parameters = _dense(info.config.params.vectors, vector, where)
             embedder = checked(embedder, parameters.size, where)
-            sample, _ = await client.scroll(collection, limit=1, with_vectors=True)
+            some, _ = await client.scroll(collection, limit=1, with_vectors=True)
         notes: list[str] = []
-        for record in sample:
+        for record in some if sample else ():
             text, kept = look_up(record.payload or {}, fields.text), _kept(record.vector, using)
             if isinstance(text, str) and kept:
                 notes = await doubts(embedder, text, kept, where)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unchunk.errors import InvalidInputError
+from unchunk.errors import InvalidInputError, ProviderUnavailableError
 from unchunk.ports import Embedder, Vectors
 
 # Two models of the same size give the same text vectors that have nothing to do with each
@@ -30,7 +30,12 @@ def checked(embedder: Embedder | None, dimensions: int, where: str) -> Embedder:
 
 async def doubts(embedder: Embedder, text: str, kept: Sequence[float], where: str) -> list[str]:
     """A note if the vector that is kept for a text has nothing of the one made here."""
-    (made,) = await embedder.embed([text], "document")
+    try:
+        (made,) = await embedder.embed([text], "document")
+    except ProviderUnavailableError as error:
+        return [
+            f"whether {where} was made by embedder {embedder.identity.name!r} is not known: {error}"
+        ]
     likeness = float(cosines(np.asarray([kept], np.float32), made)[0])
     note = (
         f"the vectors of {where} do not look like those of embedder {embedder.identity.name!r} "
