@@ -1,12 +1,18 @@
 """The texts that chunking and stitching are tried on: real ones, and hard ones made here.
 
-Real ones come from the evaluation data beside the checkout and from this project's own
-files. Nothing is drawn at random without a seed.
+Real ones come from the evaluation data beside the checkout and from Python's own library.
+Nothing is drawn at random without a seed.
 """
 
+import asyncio
 import base64
+import email
+import html
+import importlib
 import json
+import logging
 import random
+import unittest
 import zipfile
 from collections.abc import Iterator
 from functools import lru_cache
@@ -22,7 +28,7 @@ Text = tuple[str, str]
 @lru_cache(maxsize=1)
 def natural() -> tuple[Text, ...]:
     """At least 500 real texts: prose, papers, Markdown, source, in many scripts."""
-    texts = [*_own_files(), *_prose(), *_encodings(".txt", ".srt"), *_abstracts()]
+    texts = [*_sources(), *_prose(), *_encodings(".txt", ".srt"), *_abstracts()]
     return tuple((name, text) for name, text in texts if text.strip())
 
 
@@ -32,11 +38,12 @@ def markup() -> tuple[Text, ...]:
     return tuple(_encodings(".xml", ".html"))
 
 
-def _own_files() -> Iterator[Text]:
-    for folder in ("src", "tests", "bench", "docs"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".md"):
-                yield str(path.relative_to(ROOT)), path.read_text("utf-8")
+def _sources() -> Iterator[Text]:
+    """Of Python's own library: of this project's, every change would change what is measured."""
+    for package in (asyncio, email, html, importlib, json, logging, unittest):
+        folder = Path(package.__file__ or "").parent
+        for path in sorted(folder.rglob("*.py")):
+            yield str(path.relative_to(folder.parent)), path.read_text("utf-8")
 
 
 def _prose() -> Iterator[Text]:
