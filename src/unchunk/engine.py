@@ -262,13 +262,18 @@ class Engine:
         where: Where = EVERYWHERE,
         amount: Amount | None = None,
         owner: OwnerId | None = None,
+        rewritten: str = "",
     ) -> Evidence:
         """What answers a question: whole passages, or full documents where it asks for them.
 
-        `history` is the conversation before it. Without `amount`, as much as a model is given.
+        `history` is the conversation before it, and `rewritten` what a model made of the question
+        in its light, if one did. Without `amount`, as much as a model is given.
         """
         await self._settle()
-        found = await self._asking.retrieve(question, self._whose(owner), history, where, amount)
+        whose = self._whose(owner)
+        found = await self._asking.retrieve(
+            question, whose, history, where, amount, rewritten=rewritten
+        )
         return replace(found, notes=(*found.notes, *self._remarks()))
 
     async def search_with_context(

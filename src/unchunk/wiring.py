@@ -23,6 +23,7 @@ from unchunk.retrieval.asking import Manner
 from unchunk.retrieval.collection import Collection
 from unchunk.retrieval.foreign import ForeignShelf
 from unchunk.retrieval.fusion import Fusion, blend, by_rank
+from unchunk.retrieval.remembering import RememberingEmbedder
 from unchunk.retrieval.words import Words
 from unchunk.settings import FILE, Settings
 from unchunk.telemetry import Telemetry
@@ -77,7 +78,7 @@ async def open_collection(
     embedder: Embedder | None = None
     if kind in ("qdrant", "chroma") and where and name:
         names = _fields(fields)
-        embedder = await make_embedder(settings, settings.embedder, None)
+        embedder = RememberingEmbedder(await make_embedder(settings, settings.embedder, None))
         key = settings.collection_key or None
         try:
             if kind == "qdrant":

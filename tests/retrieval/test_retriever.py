@@ -489,3 +489,19 @@ def test_documents_say_that_they_were_searched_for_by_words_alone(
         assert "by words alone" in await engine.rag_search("mooring tariff")
 
     home.run(in_time(work))
+
+
+def test_what_a_model_made_of_the_question_is_searched_for_beside_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.file("whale.md", "Moby Dick was written by Herman Melville in the year 1851.")
+    home.file("harbour.md", "The mooring tariff of the harbour is nine crowns a night.")
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        assert (await engine.retrieve("and who did?")).documents == ()
+        evidence = await engine.retrieve("and who did?", rewritten="Who has written Moby Dick?")
+        assert [one.name for one in evidence.documents] == ["whale.md"]
+        assert evidence.plan.search_text == "Who has written Moby Dick?"
+        assert "searched for as a model rewrote it" in evidence.plan.reasons
+
+    home.run(in_time(work))

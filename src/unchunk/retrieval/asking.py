@@ -74,6 +74,8 @@ class Asking:
         history: Sequence[Turn],
         where: Where,
         amount: Amount | None,
+        *,
+        rewritten: str = "",
     ) -> Evidence:
         if amount is None:
             amount = Amount(chunks_per_doc=None, budget=self._manner.budget, stop=_STOP)
@@ -81,11 +83,17 @@ class Asking:
 
         async def ask() -> tuple[Evidence, tuple[str, ...]]:
             found = await self._retriever.retrieve(
-                question, history=history, where=where, amount=amount, owner=owner
+                question,
+                history=history,
+                where=where,
+                amount=amount,
+                owner=owner,
+                rewritten=rewritten,
             )
             return found, found.notes
 
-        evidence, _ = await self._once((owner, question, tuple(history), where, amount), ask)
+        key = (owner, question, rewritten, tuple(history), where, amount)
+        evidence, _ = await self._once(key, ask)
         return evidence
 
     async def search_with_context(

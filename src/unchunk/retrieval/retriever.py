@@ -152,11 +152,19 @@ class ChunkAwareRetriever:
         where: Where = _EVERYWHERE,
         amount: Amount | None = None,
         owner: OwnerId | None = None,
+        rewritten: str = "",
     ) -> Evidence:
-        """Passages, or full documents where the question asks for them, with the reasons."""
+        """Passages, or full documents where the question asks for them, with the reasons.
+
+        `rewritten` is the question as a model completed it from the history, if one did: it is
+        searched for beside the question as it stands.
+        """
         whose, amount = self._whose(owner), amount or Amount()
         check(question, amount)
         asked = self._analyzer.analyze(question, history)
+        if rewritten.strip():
+            reasons = (*asked.reasons, "searched for as a model rewrote it")
+            asked = replace(asked, search_text=rewritten.strip(), reasons=reasons)
 
         async def once() -> Evidence:
             plan, notes = asked, list[str]()
