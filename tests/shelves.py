@@ -45,6 +45,7 @@ class WrittenShelf:
         limit: int,
         min_score: float | None = None,
         also: Sequence[tuple[DocumentId, int]] = (),
+        copies: bool = False,  # noqa: ARG002 - as the protocol has it
     ) -> Ranked:
         self.calls.append("find")
         self.searched.append(text)

@@ -72,6 +72,7 @@ class ForeignShelf:
         limit: int,
         min_score: float | None = None,
         also: Sequence[tuple[DocumentId, int]] = (),
+        copies: bool = False,  # noqa: ARG002 - nothing tells them here
     ) -> Ranked:
         """One call to the source; one more if `also` names chunks that it did not find."""
         among, nature = self._among(owner, where), self._source.nature

@@ -64,6 +64,7 @@ class LibraryShelf:
         limit: int,
         min_score: float | None = None,
         also: Sequence[tuple[DocumentId, int]] = (),
+        copies: bool = False,
     ) -> Ranked:
         """By default a chunk below its embedder's threshold is left out, unless it has the
         question's words: names and numbers mean little to a model.
@@ -76,7 +77,9 @@ class LibraryShelf:
         while True:
             seen = await self._sight.look(asked, depth)
             fused = self._fusion_of(seen)([it for one in seen for it in one.to_fuse(depth)])
-            found, twins = _without_twins([key for key, _ in best_first(fused)], seen, asked)
+            found, twins = [key for key, _ in best_first(fused)], dict[ChunkKey, DocumentId]()
+            if not copies:
+                found, twins = _without_twins(found, seen, asked)
             if where.pages is not None:
                 found = await self._on_pages(owner, found, where.pages)
             if len(found) >= limit or all(one.complete for one in seen) or depth >= MOST:

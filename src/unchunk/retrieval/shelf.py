@@ -148,11 +148,13 @@ class Shelf(Protocol):
         limit: int,
         min_score: float | None = None,
         also: Sequence[tuple[DocumentId, int]] = (),
+        copies: bool = False,
     ) -> Ranked:
         """The best chunks, those whose score is below `min_score` left out.
 
         None means what is sensible for whoever gives the scores. `also` names chunks that are
-        wanted whether they are among the best or not, if they are there.
+        wanted whether they are among the best or not, if they are there. Of documents with the
+        same bytes only one is found, unless `copies` are wanted, too.
         """
         ...
 

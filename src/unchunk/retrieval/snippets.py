@@ -43,7 +43,7 @@ async def snippets(
     min_score: float | None = None,
 ) -> Found:
     async def once() -> Found:
-        ranked = await shelf.find(text, owner, where, limit=limit, min_score=min_score)
+        ranked = await shelf.find(text, owner, where, limit=limit, min_score=min_score, copies=True)
         wanted: dict[tuple[DocumentId, int], list[int]] = {}
         for one in ranked.candidates:
             wanted.setdefault(one.place[:2], []).append(one.place.chunk_index)
