@@ -6,11 +6,12 @@ STAMP := .venv/.stamp
 .PHONY: run test setup setup-dev check format bench constraints clean
 .DEFAULT_GOAL := run
 
-run: setup ## a small library, a search in it, and a recovered store
+run: setup ## a small library, a question to it, and a recovered store
 	@$(BIN)/unchunk --home output/library add examples/*.md
 	@$(BIN)/unchunk --home output/library search "What does a night in the harbour cost?" --limit 2
+	@$(BIN)/unchunk --home output/library ask "What does a night in the harbour cost?"
 	@$(BIN)/unchunk stitch examples/chunks.jsonl --output output
-	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk search QUESTION"
+	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk ask QUESTION"
 
 test: setup-dev check ## everything: checks, then all tests with branch coverage
 	$(BIN)/pytest --cov --cov-report=term

@@ -26,13 +26,13 @@ from bench.peers.measure import (
     read_task,
     texts_of,
 )
-from unchunk import wiring
 from unchunk.adapters.index.edge_home import Home
 from unchunk.adapters.index.edge_shard import SCANNED_KILOBYTES
 from unchunk.domain import EmbedderIdentity
 from unchunk.engine import Engine
 from unchunk.ports import Embedder, Role, Vectors
 from unchunk.settings import Settings
+from unchunk.wiring import libraries as wiring
 
 _ROLES = {"edge_process": "index", "edge_optimize": "optimizing", "extract.worker": "extraction"}
 _SHOWN = 40
@@ -117,7 +117,7 @@ async def open_engine(settings: Settings, model: Model) -> Engine:
     ) -> Embedder:
         return TableEmbedder(model)
 
-    wiring.make_embedder = make
+    wiring.make_embedder = make  # type: ignore[attr-defined]  # it is imported there
     return await wiring.open_engine(settings)
 
 

@@ -29,7 +29,6 @@ from bench.peers.asked import (
 )
 from bench.peers.measure import DIMENSIONS, OVERLAP, SIZE, cpu
 from bench.peers.ours import Profiles
-from unchunk import wiring
 from unchunk.adapters.catalog import SqlCatalog, open_database
 from unchunk.adapters.index.edge import EdgeIndex
 from unchunk.adapters.index.edge_home import Home
@@ -50,6 +49,7 @@ from unchunk.domain import (
 from unchunk.engine import Engine
 from unchunk.ports import Embedder, Point, Role, Vectors
 from unchunk.settings import Settings
+from unchunk.wiring import libraries as wiring
 
 _AT_ONCE = 40  # documents
 _PAUSE = 0.005  # seconds
@@ -86,7 +86,7 @@ async def open_engine(home: Path, corpus: Corpus) -> Engine:
     ) -> Embedder:
         return Prepared(corpus)
 
-    wiring.make_embedder = make
+    wiring.make_embedder = make  # type: ignore[attr-defined]  # it is imported there
     settings = Settings(home, chunk_size=SIZE, chunk_overlap=OVERLAP, owner=OWNER)
     return await wiring.open_engine(settings)
 

@@ -1,13 +1,25 @@
 """Ask your documents, and get them back out of any chunk store. All of the public API."""
 
-from unchunk.domain import Chunk, ChunkingStrategy, Document, Span, Version
+from unchunk.chat.events import Answer, Event
+from unchunk.chat.injection import build_context_block, inject_rag_context
+from unchunk.chat.request import ChatRequest
+from unchunk.domain import (
+    ChatTurn,
+    Chunk,
+    ChunkingStrategy,
+    Conversation,
+    Document,
+    Span,
+    Version,
+)
 from unchunk.engine import Engine
 from unchunk.errors import UnchunkError
 from unchunk.library.doctor import Examination, Finding
 from unchunk.library.ingest import Outcome
 from unchunk.library.purging import Receipt
-from unchunk.opening import open_collection, rag_search
+from unchunk.opening import open_collection, rag_search, retrieve_chunks
 from unchunk.opening import open_library as open  # noqa: A004 - read as `unchunk.open`
+from unchunk.ports import Sampling
 from unchunk.retrieval.collection import Collection
 from unchunk.retrieval.evidence import ChunkResult, Gap, Passage, ReconstructedDocument
 from unchunk.retrieval.query import QueryAnalyzer, QueryPlan, Turn
@@ -29,14 +41,19 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Amount",
+    "Answer",
+    "ChatRequest",
+    "ChatTurn",
     "Chunk",
     "ChunkAwareRetriever",
     "ChunkOverlapInfo",
     "ChunkResult",
     "ChunkingStrategy",
     "Collection",
+    "Conversation",
     "Document",
     "Engine",
+    "Event",
     "Evidence",
     "Examination",
     "Finding",
@@ -50,6 +67,7 @@ __all__ = [
     "Receipt",
     "ReconstructedDocument",
     "Related",
+    "Sampling",
     "Seam",
     "Span",
     "Stitched",
@@ -57,12 +75,15 @@ __all__ = [
     "UnchunkError",
     "Version",
     "Where",
+    "build_context_block",
     "chunk",
     "chunk_text",
     "detect_chunk_overlap",
+    "inject_rag_context",
     "open",
     "open_collection",
     "rag_search",
+    "retrieve_chunks",
     "stitch",
     "stitch_chunks",
     "stitch_files",

@@ -1,15 +1,18 @@
 """The values that all rooms share. Knows only the standard library."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha1, sha256
+from math import isfinite
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from unchunk.errors import InvalidStrategyError
+from unchunk.errors import InvalidInputError, InvalidStrategyError
 
 OwnerId = str
 DocumentId = str
+ConversationId = str
 # pending: its bytes are kept, it is not searchable yet. failed: so too, and why is known.
 Status = Literal["pending", "live", "failed"]
 Boundaries = Literal["window", "boundary", "markdown"]
@@ -173,7 +176,8 @@ class Document:
     """A document as its owner sees it: a name in a folder, and what became of it.
 
     `live` is what a search may find. `draft` is a version that is on its way in; where it
-    failed, `error_code` and `error` say why, and a live version stays as it was.
+    failed, `error_code` and `error` say why, and a live version stays as it was. `attributes`
+    are what its owner says of it: JSON, which no search reads but filters do.
     """
 
     id: DocumentId
@@ -186,12 +190,52 @@ class Document:
     draft: Version | None = None
     error_code: str = ""
     error: str = ""
+    attributes: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     @property
     def status(self) -> Status:
         if self.live is not None:
             return "live"
         return "failed" if self.error_code else "pending"
+
+
+def json_object(given: object, what: str) -> dict[str, object]:
+    """A copy that is JSON and stays what it is when it is written and read again.
+
+    Refuses, as `what`, names that are no texts, numbers that no other program reads, and what
+    is nested so deep that a reader of JSON gives up.
+    """
+    if not isinstance(given, Mapping):
+        raise InvalidInputError(f"{what} must be an object of JSON, not {type(given).__name__}")
+    return {_json_name(name, what): _json(it, what, 1) for name, it in given.items()}
+
+
+def _json(value: object, what: str, depth: int) -> object:
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int) and value.bit_length() <= _WIDEST:
+        return value
+    if isinstance(value, float) and isfinite(value):
+        return value
+    if isinstance(value, (int, float)):
+        raise InvalidInputError(f"{what} cannot hold a number that is too large, or is none")
+    if depth > _DEEPEST:
+        raise InvalidInputError(f"{what} may be nested {_DEEPEST} times, not deeper: flatten it")
+    if isinstance(value, Mapping):
+        return {_json_name(name, what): _json(it, what, depth + 1) for name, it in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json(it, what, depth + 1) for it in value]
+    raise InvalidInputError(f"{what} cannot hold a {type(value).__name__}: it is not JSON")
+
+
+def _json_name(name: object, what: str) -> str:
+    if not isinstance(name, str):
+        raise InvalidInputError(f"{what} cannot hold the name {name!r:.100}: it is no text")
+    return name
+
+
+# As many bits as the largest number with a point has.
+_WIDEST, _DEEPEST = 1024, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,3 +319,43 @@ class Space(NamedTuple):
 
     name: str
     dimensions: int
+
+
+# pending: asked, and not answered yet, or never. stopped: whoever asked had enough.
+TurnStatus = Literal["pending", "complete", "stopped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Questions and answers of one owner; `folder` is where its answers come from, if not all."""
+
+    id: ConversationId
+    owner: OwnerId
+    title: str
+    folder: str
+    turn_count: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer; `cited` is its evidence, as documents and chunk indices.
+
+    `record` is JSON that tells how it came about: plan, sources, citations, model.
+    """
+
+    answer: str
+    status: TurnStatus
+    cited: tuple[tuple[DocumentId, int], ...] = ()
+    record: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """A question, and its answer as far as there is one."""
+
+    number: int
+    question: str
+    asked_at: datetime
+    answered: Answered

@@ -1,12 +1,14 @@
 """The library as every edge uses it: one object, all of it async."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from unchunk.chat.parts import ChatParts
+from unchunk.chat.talking import Talk, Talking
 from unchunk.domain import Document, OwnerId
 from unchunk.errors import InvalidInputError, NotFoundError, OutputError, TransientError
 from unchunk.library.archive import Moved, export, restore
@@ -19,10 +21,11 @@ from unchunk.library.purging import Receipt, delete, purge, sweep
 from unchunk.library.reindexing import UNFINISHED, Reindexed, migrate, reindex
 from unchunk.retrieval.asking import EVERYWHERE, Asking, Manner
 from unchunk.retrieval.evidence import ReconstructedDocument
-from unchunk.retrieval.query import Turn
+from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
 from unchunk.retrieval.retriever import Amount, Evidence
 from unchunk.retrieval.search import LibraryShelf
 from unchunk.retrieval.shelf import Card, Where
+from unchunk.retrieval.similarity import similarity
 from unchunk.retrieval.snippets import Found
 from unchunk.telemetry import job, log
 
@@ -46,7 +49,7 @@ class Counts:
     seconds: dict[str, float]
 
 
-class Engine:
+class Engine(Talking):
     """An open library. `owner` is whose documents a call is about; others' are not there."""
 
     def __init__(
@@ -55,18 +58,32 @@ class Engine:
         owner: OwnerId,
         own: Sequence[Path],
         closed: Callable[[], None],
+        *,
         manner: Manner,
+        talk: Talk,
     ) -> None:
         """`own` is where the library's own files are; `closed` is called when all is closed."""
         self._closed, self._is_closed = closed, False
         self._parts = parts
-        self._owner = owner
         self._own = own
         self._flow = Flow(parts)
         shelf = LibraryShelf(
             parts.catalog, parts.lexicon, parts.telemetry, lambda: parts.spaces.all, manner.fusion
         )
         self._asking = Asking(shelf, parts.catalog, parts.telemetry, owner, manner)
+        answering = ChatParts(
+            talk.elsewhere.retrieve if talk.elsewhere else self.retrieve,
+            QueryAnalyzer(manner.words),
+            parts.lexicon,
+            talk.conversations,
+            talk.prompts,
+            parts.telemetry,
+            talk.manner,
+            talk.model,
+            self._similarity,
+        )
+        super().__init__(answering, owner)
+        self._talk = talk
 
     async def start(self) -> None:
         """Finish what a crash interrupted; what cannot be done now is left for the next time."""
@@ -102,14 +119,25 @@ class Engine:
             return await ingest.add(files, self._whose(owner), _folder(folder))
 
     async def add_file(
-        self, path: Path, name: str, *, folder: str = "", owner: OwnerId | None = None
+        self,
+        path: Path,
+        name: str,
+        *,
+        folder: str = "",
+        owner: OwnerId | None = None,
+        attributes: Mapping[str, object] | None = None,
     ) -> Outcome:
-        """Add one file under a name of its own, such as an upload."""
+        """Add one file under a name of its own, such as an upload.
+
+        `attributes` are JSON that goes with it, and by which it can be filtered; None leaves those
+        that the document of that name has.
+        """
+        whose = self._whose(owner)
         with job():
             ingest = await self._ingest(_silent)
-            [outcome] = await ingest.add(
-                [Source(path, check_name(name))], self._whose(owner), _folder(folder)
-            )
+            [outcome] = await ingest.add([Source(path, check_name(name))], whose, _folder(folder))
+            if attributes is not None and outcome.document:
+                await self._parts.catalog.describe(whose, outcome.document, attributes)
         return outcome
 
     async def retry(
@@ -263,16 +291,19 @@ class Engine:
         amount: Amount | None = None,
         owner: OwnerId | None = None,
         rewritten: str = "",
+        mode: Mode | None = None,
     ) -> Evidence:
         """What answers a question: whole passages, or full documents where it asks for them.
 
         `history` is the conversation before it, and `rewritten` what a model made of the question
-        in its light, if one did. Without `amount`, as much as a model is given.
+        in its light, if one did. Without `amount`, as much as a model is given; without `mode`,
+        what the question asks for.
         """
         await self._settle()
         whose = self._whose(owner)
+        amount = amount or await self._usual_amount(question)
         found = await self._asking.retrieve(
-            question, whose, history, where, amount, rewritten=rewritten
+            question, whose, history, where, amount, rewritten=rewritten, mode=mode
         )
         return replace(found, notes=(*found.notes, *self._remarks()))
 
@@ -336,6 +367,7 @@ class Engine:
             return
         self._is_closed = True
         try:
+            await self._talk.close()
             await self._asking.close()
             await self._parts.spaces.close()
         finally:
@@ -374,8 +406,8 @@ class Engine:
             ]
         return []
 
-    def _whose(self, owner: OwnerId | None) -> OwnerId:
-        return self._owner if owner is None else owner
+    async def _similarity(self, question: str, texts: Sequence[str]) -> list[float] | None:
+        return await similarity(self._parts.spaces.all, question, texts)
 
 
 def _folder(name: str) -> str:

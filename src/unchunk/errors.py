@@ -42,7 +42,12 @@ ExtractionCode = Literal[
 
 
 class UnchunkError(Exception):
-    """The root: `except UnchunkError` catches what unchunk foresaw, and no bug."""
+    """The root: `except UnchunkError` catches what unchunk foresaw, and no bug.
+
+    `code` is its kind in one word, for programs.
+    """
+
+    code: str = "failed"
 
 
 class PermanentError(UnchunkError):
@@ -52,9 +57,13 @@ class PermanentError(UnchunkError):
 class TransientError(UnchunkError):
     """Trying again may help."""
 
+    code = "unavailable"
+
 
 class InvalidInputError(PermanentError, ValueError):
     """What was given cannot be used."""
+
+    code = "invalid"
 
 
 class InvalidTextError(InvalidInputError):
@@ -83,17 +92,25 @@ class ExtractionError(PermanentError):
 class NotFoundError(PermanentError, LookupError):
     """No such document, or not this owner's: the two look alike on purpose."""
 
+    code = "not-found"
+
 
 class MigrationNeededError(PermanentError):
     """The library was built with another embedder or another chunking."""
+
+    code = "migration-needed"
 
 
 class MissingPartError(PermanentError):
     """An optional part is not installed."""
 
+    code = "missing-part"
+
 
 class ProviderRefusedError(PermanentError):
     """A provider understood, and will not. `about_text` tells that another text may pass."""
+
+    code = "provider-refused"
 
     def __init__(self, message: str, *, about_text: bool = False) -> None:
         super().__init__(message)
@@ -119,6 +136,10 @@ class LibraryInUseError(TransientError):
 class OutputError(PermanentError):
     """A file cannot be written."""
 
+    code = "not-written"
+
 
 class IntegrityError(PermanentError):
     """A part or an archive is not what its checksum says."""
+
+    code = "damaged"

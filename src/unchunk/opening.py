@@ -13,6 +13,9 @@ from unchunk.settings import load
 from unchunk.synchronous import Closable, SynchronousEngine
 from unchunk.wiring import open_collection as collection_at
 from unchunk.wiring import open_engine
+from unchunk.wiring.chunkenizer import retrieve_chunks
+
+__all__ = ["open_collection", "open_library", "rag_search", "retrieve_chunks"]
 
 T = TypeVar("T", bound=Closable)
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, cast, get_args
+from types import UnionType
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from unchunk.domain import Boundaries, Chunking, ChunkingStrategy, Unit
 from unchunk.errors import InvalidSettingError, OutputError
@@ -19,8 +20,11 @@ from unchunk.errors import InvalidSettingError, OutputError
 FILE = "unchunk.toml"
 _PREFIX = "UNCHUNK_"
 _HOME = "UNCHUNK_HOME"
+_ON, _OFF = ("1", "true", "yes", "y", "on"), ("0", "false", "no", "n", "off", "")
 # Names that these had before there was a prefix.
 _OTHER_NAMES = {
+    "RAG_ENABLED": "rag_enabled",
+    "RAG_TOP_K": "top_k",
     "RAG_MAX_CONTEXT_CHARS": "max_context_chars",
     "CHUNKENIZER_API_URL": "chunkenizer_url",
 }
@@ -32,8 +36,9 @@ class Settings:
 
     Embedders: `local` or `local:MODEL`, `openai:MODEL`, `azure:DEPLOYMENT`, `ollama:MODEL`,
     `hashing`. Indexes: `edge`, `chroma`, or `qdrant:URL` and `chroma:URL` for servers. Fusions:
-    `blend:ALPHA` or `rrf`. Rerankers: none, `local` or `local:MODEL`, `remote:MODEL`. Lists of
-    words that are empty are those that are built in.
+    `blend:ALPHA` or `rrf`. Rerankers: none, `local` or `local:MODEL`, `remote:MODEL`. Chat models:
+    none, `openai:MODEL`, `azure:DEPLOYMENT`, `ollama:MODEL`. Lists of words that are empty are
+    those that are built in.
     """
 
     home: Path
@@ -61,6 +66,8 @@ class Settings:
     reranker: str = ""
     reranker_url: str = ""
     reranker_key: str = ""
+    rag_enabled: bool = True
+    top_k: int = 10
     max_context_chars: int = 24_000
     detail_words: tuple[str, ...] = ()
     temporal_words: tuple[str, ...] = ()
@@ -68,6 +75,21 @@ class Settings:
     analytical_words: tuple[str, ...] = ()
     follow_up_words: tuple[str, ...] = ()
     idioms: tuple[str, ...] = ()
+    chat: str = ""
+    chat_url: str = ""
+    chat_key: str = ""
+    chat_api_version: str = ""
+    chat_window: int = 0
+    chat_timeout: float = 60.0
+    chat_temperature: float | None = None
+    chat_max_tokens: int = 0
+    chat_source: str = ""
+    system_prompt: str = ""
+    template: str = "context-first"
+    strict: bool = False
+    rewrite: bool = False
+    collection_fields: str = "pages"
+    collection_owner_field: str = ""
     collection_key: str = ""
     chunkenizer_url: str = "http://localhost:8000"
     owner: str = "local"
@@ -147,7 +169,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
 
 
 def _over(settings: Settings, values: Mapping[str, object], source: str) -> Settings:
-    known = {field.name: type(getattr(settings, field.name)) for field in fields(settings)}
+    known = {name: _kind(hint) for name, hint in get_type_hints(Settings).items()}
     del known["home"]
     changes: dict[str, Any] = {}
     for name, value in values.items():
@@ -159,11 +181,19 @@ def _over(settings: Settings, values: Mapping[str, object], source: str) -> Sett
     return replace(settings, **changes)
 
 
+def _kind(hint: Any) -> type:  # noqa: ANN401 - whatever an annotation is
+    """What a setting is made of; of one that may be None, what else it may be."""
+    kind: type = get_origin(hint) or hint
+    return kind if kind is not UnionType else get_args(hint)[0]
+
+
 def _as(kind: type, value: object, where: str) -> Any:  # noqa: ANN401 - of `kind`
     if kind is float and type(value) is int:
         return float(value)
     if kind is tuple:
         return _words(value, where)
+    if kind is bool and isinstance(value, str | int):
+        return _switch(value, where)
     if kind is not str and isinstance(value, str):
         try:
             return kind(value)
@@ -172,6 +202,13 @@ def _as(kind: type, value: object, where: str) -> Any:  # noqa: ANN401 - of `kin
     if type(value) is not kind:
         raise InvalidSettingError(f"{where} must be {kind.__name__}, not {value!r}")
     return value
+
+
+def _switch(value: str | int, where: str) -> bool:
+    word = str(value).strip().lower()
+    if word not in (*_ON, *_OFF):
+        raise InvalidSettingError(f"{where} must be true or false, not {value!r}")
+    return word in _ON
 
 
 def _words(value: object, where: str) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
+from contextvars import Context, copy_context
 from functools import wraps
 from inspect import isawaitable
 from pathlib import Path
@@ -45,6 +46,8 @@ class SynchronousEngine:
             result = found(*arguments, **options)
             if isinstance(result, AbstractAsyncContextManager):
                 return self._entered(result)
+            if isinstance(result, AsyncGenerator):
+                return self._iterated(result)
             return self._wait(result) if isawaitable(result) else result
 
         return call
@@ -80,11 +83,26 @@ class SynchronousEngine:
         else:
             self._wait(manager.__aexit__(None, None, None))
 
-    def _wait(self, work: Awaitable[T]) -> T:
+    def _iterated(self, stream: AsyncGenerator[T, None]) -> Iterator[T]:
+        """One by one as they come; whoever leaves off early ends the stream."""
+        # Each step is a task of its own, in the context of the first: what that set, the last resets.
+        context = copy_context()
+        try:
+            while True:
+                try:
+                    one = self._wait(_next(stream), context)
+                except StopAsyncIteration:
+                    return
+                yield one
+        finally:
+            if not self._loop.is_closed():
+                self._wait(stream.aclose(), context)
+
+    def _wait(self, work: Awaitable[T], context: Context | None = None) -> T:
         ended = threading.Event()
 
         async def run() -> T:
-            task = asyncio.ensure_future(work)
+            task = asyncio.create_task(_result(work), context=context)
             task.add_done_callback(lambda _: ended.set())
             return await task
 
@@ -102,3 +120,12 @@ class SynchronousEngine:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+async def _next(stream: AsyncGenerator[T, None]) -> T:
+    # Asked for in the loop that it runs in, or another one takes it for its own.
+    return await anext(stream)
+
+
+async def _result(work: Awaitable[T]) -> T:
+    return await work

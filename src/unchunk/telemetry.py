@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 logger = logging.getLogger("unchunk")
-_job: ContextVar[str] = ContextVar("job", default="-")
+_NONE = "-"
+_job: ContextVar[str] = ContextVar("job", default=_NONE)
 
 
 @dataclass(slots=True)
@@ -39,8 +40,9 @@ class Telemetry:
 
 @contextmanager
 def job(name: str | None = None) -> Iterator[str]:
-    """Give all log records inside one id, the given one or a new one."""
-    name = name or uuid4().hex[:12]
+    """Give all log records inside one id: the given one, that of the job around it, or a new one."""
+    name = name or _job.get()
+    name = uuid4().hex[:12] if name == _NONE else name
     token = _job.set(name)
     try:
         yield name

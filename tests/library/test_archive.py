@@ -4,12 +4,14 @@ import asyncio
 import json
 import sqlite3
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from gates import break_off, hold, in_time, part
 from homes import Home
+from unchunk.domain import Whole
 from unchunk.engine import Engine
 from unchunk.errors import (
     IndexUnavailableError,
@@ -18,6 +20,7 @@ from unchunk.errors import (
     OutputError,
     ProviderUnavailableError,
 )
+from unchunk.retrieval.shelf import Where
 
 TEXT = "# Title\n\n" + "Some words that are worth keeping. " * 100
 
@@ -252,3 +255,121 @@ def test_a_draft_that_a_restored_version_ends_leaves_nothing(
         assert (await engine.doctor()).findings == ()
 
     home.run(in_time(work))
+
+
+SAID: dict[str, object] = {"team": "red", "n": [1, None, {"ß": True}], "half": "\ud800", "one": 1}
+
+
+async def describe(
+    engine: Engine, name: str, said: dict[str, object], owner: str = "local"
+) -> None:
+    document = await engine.document(name, owner=owner)
+    await engine._parts.catalog.describe(owner, document.id, said)
+
+
+async def said_of(engine: Engine) -> dict[str, object]:
+    every = await engine._parts.catalog.find()
+    return {f"{one.owner}:{one.name}": one.attributes for one in every}
+
+
+def described(home: Home, archive: Path) -> None:
+    exported(home, archive)
+
+    async def work(engine: Engine) -> None:
+        await describe(engine, "a.md", SAID)
+        assert (await engine.export(archive)).documents == 3
+
+    home.run(work)
+
+
+def without_attributes(archive: Path, target: Path) -> Path:
+    """As it was written before there were any."""
+    with zipfile.ZipFile(archive) as new, zipfile.ZipFile(target, "w") as old:
+        for name in new.namelist():
+            content = new.read(name)
+            if name == "manifest.json":
+                manifest = json.loads(content)
+                for record in manifest["documents"]:
+                    del record["attributes"]
+                content = json.dumps(manifest).encode()
+            old.writestr(name, content)
+    return target
+
+
+def test_what_is_said_of_documents_moves_with_them(home: Home, tmp_path: Path) -> None:
+    archive = tmp_path / "library.zip"
+    described(home, archive)
+
+    async def work(engine: Engine) -> None:
+        assert (await engine.restore(archive)).documents == 3
+        said = {"local:a.md": SAID, "local:b.txt": {}, "ann:a.md": {}}
+        assert await said_of(engine) == said
+        where = Where(fields=(("team", "red"),))
+        assert {hit.name for hit in (await engine.search("worth", where=where)).hits} == {"a.md"}
+        assert (await engine.search("worth", where=where, owner="ann")).hits == ()
+        assert (await engine.restore(archive)).unchanged == 3
+        assert (await engine.doctor()).findings == ()
+
+    Home(tmp_path / "other").run(in_time(work))
+
+
+def test_an_archive_says_it_over_what_was_said_though_the_content_is_the_same(
+    home: Home, tmp_path: Path
+) -> None:
+    archive = tmp_path / "library.zip"
+    described(home, archive)
+
+    async def work(engine: Engine) -> None:
+        await describe(engine, "a.md", SAID | {"one": True})
+        await describe(engine, "a.md", {"team": "blue"}, "ann")
+        moved = await engine.restore(archive)
+        assert (moved.documents, moved.unchanged) == (2, 1)
+        said = await said_of(engine)
+        assert said == {"local:a.md": SAID, "local:b.txt": {}, "ann:a.md": {}}
+        assert type((await engine.document("a.md")).attributes["one"]) is int
+
+    home.run(in_time(work))
+
+
+def test_an_archive_from_before_attributes_leaves_those_that_there_are(
+    home: Home, tmp_path: Path
+) -> None:
+    archive = tmp_path / "library.zip"
+    described(home, archive)
+    old = without_attributes(archive, tmp_path / "old.zip")
+
+    async def same(engine: Engine) -> None:
+        assert (await engine.restore(old)).unchanged == 3
+        assert (await said_of(engine))["local:a.md"] == SAID
+
+    async def elsewhere(engine: Engine) -> None:
+        assert (await engine.restore(old)).documents == 3
+        assert set(map(str, (await said_of(engine)).values())) == {"{}"}
+        assert await engine.text("f/a.md") == TEXT
+
+    home.run(in_time(same))
+    Home(tmp_path / "other").run(in_time(elsewhere))
+
+
+def test_a_restored_document_is_never_seen_without_what_is_said_of_it(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "library.zip"
+    described(home, archive)
+
+    async def work(engine: Engine) -> None:
+        catalog = engine._parts.catalog
+        going_live, seen = catalog.go_live, dict[str, object]()
+
+        async def watched(wholes: Sequence[Whole]) -> list[str]:
+            said = {one.id: one for one in await catalog.find()}
+            for whole in wholes:
+                document = said[whole.version.document]
+                seen[f"{document.owner}:{document.name}"] = document.attributes
+            return await going_live(wholes)
+
+        monkeypatch.setattr(catalog, "go_live", watched)
+        assert (await engine.restore(archive)).documents == 3
+        assert seen == {"local:a.md": SAID, "local:b.txt": {}, "ann:a.md": {}}
+
+    Home(tmp_path / "other").run(in_time(work))

@@ -28,6 +28,13 @@ Record = dict[str, Any]
 Change = Callable[[Record], object]
 
 
+def nested(depth: int) -> list[object]:
+    value: list[object] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two documents, of which tests change the second."""
@@ -118,6 +125,12 @@ def assert_refused(
         {"headings": [[10**9, 1, "far"]]},
         {"headings": [["0", 1, "text"]]},
         {"headings": None},
+        {"attributes": 5},
+        {"attributes": []},
+        {"attributes": {"a": float("nan")}},
+        {"attributes": {"a": -float("inf")}},
+        {"attributes": {"a": 10**1000}},
+        {"attributes": {"a": nested(200)}},
         {"entry": "7"},
         {"entry": 1},
         {"entry": "0"},

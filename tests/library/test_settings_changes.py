@@ -26,7 +26,7 @@ from unchunk.errors import (
     ProviderUnavailableError,
 )
 from unchunk.settings import load
-from unchunk.wiring import _indexes
+from unchunk.wiring.stores import indexes_of
 
 WHALE = "# Whales\n\nThe white whale swam before him.\n\n" + "It was a long voyage. " * 200
 TEXTS = {f"{n}.md": f"# Part {n}\n\nThe white whale of part {n}." for n in range(6)}
@@ -312,7 +312,7 @@ def test_a_library_leaves_an_index_that_is_no_longer_installed(
 def test_the_key_of_one_server_is_not_for_another(tmp_path: Path) -> None:
     there, elsewhere = "qdrant:http://127.0.0.1:1", "qdrant:http://127.0.0.1:2"
     for index, key in ((there, "secret"), (elsewhere, None)):
-        indexes = _indexes(load(tmp_path, {}, index=there, index_key="secret"), "", index)
+        indexes = indexes_of(load(tmp_path, {}, index=there, index_key="secret"), "", index)
         assert isinstance(indexes, QDRANT)
         assert indexes._api_key == key
 

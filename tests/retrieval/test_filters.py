@@ -1,7 +1,8 @@
-"""Which documents a search is about: folders, names, media types, pages, dates."""
+"""Which documents a search is about: folders, names, media types, pages, dates, attributes."""
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -24,6 +25,11 @@ def day(number: int) -> datetime:
     return datetime(2024, 1, number, 12, tzinfo=UTC)
 
 
+SAID: dict[str, dict[str, object]] = {
+    "a.txt": {"team": "red", "level": 1, "checked": True},
+    "b.md": {"team": "red", "level": 2.0, "checked": 1},
+    "c.pdf": {"team": "blue", "level": "1", "pages": "many", "tags": ["red"], "by": {"x": 1}},
+}
 CHANGED = {"a.txt": 1, "b.md": 2, "c.pdf": 3, "old.txt": 4}
 
 
@@ -43,6 +49,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     engine.add(folder / "a.txt", folder / "b.md", folder="keepers")
     engine.add(folder / "c.pdf", folder="papers")
     engine.add(folder / "old.txt")
+    engine.add(folder / "old.txt", owner="ann")
+    describe(engine, "local", SAID)
+    describe(engine, "ann", {"old.txt": {"team": "red", "level": 1}})
     engine.close()
     database = sqlite3.connect(folder / "home" / "catalog.sqlite")
     with database:
@@ -53,6 +62,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     engine = SynchronousEngine(lambda: open_engine(settings))
     yield engine
     engine.close()
+
+
+def describe(library: Any, owner: str, said: dict[str, dict[str, object]]) -> None:  # noqa: ANN401
+    catalog = library._engine._parts.catalog
+    for name, attributes in said.items():
+        identity = library.document(name, owner=owner).id
+        library._wait(catalog.describe(owner, identity, attributes))
 
 
 def found(library: Any, where: Where, question: str = QUESTION) -> set[str]:  # noqa: ANN401
@@ -83,6 +99,16 @@ def found(library: Any, where: Where, question: str = QUESTION) -> set[str]:  # 
         (Where(since=day(2), until=day(3)), {"b.md", "c.pdf"}),
         (Where(since=day(2).astimezone(timezone(timedelta(hours=9)))), EVERY - {"a.txt"}),
         (Where(pages=(1, 8)), {"c.pdf"}),
+        (Where(fields=(("team", "red"),)), {"a.txt", "b.md"}),
+        (Where(fields=(("team", "red"), ("level", 1))), {"a.txt"}),
+        (Where(fields=(("level", 2),)), {"b.md"}),
+        (Where(fields=(("level", "1"),)), {"c.pdf"}),
+        (Where(fields=(("checked", True),)), {"a.txt"}),
+        (Where(fields=(("checked", 1),)), {"b.md"}),
+        (Where(fields=(("pages", "many"),), pages=(1, 8)), {"c.pdf"}),
+        (Where(fields=[("team", "blue")]), {"c.pdf"}),  # type: ignore[arg-type] # taken, too
+        (Where(fields=(("team", "red"),), names=("b.md", "c.pdf")), {"b.md"}),
+        (Where(fields=(("team", "red"),), since=day(2)), {"b.md"}),
         (Where(folders=("keepers",), media_types=("text/plain",)), {"a.txt"}),
         (Where(folders=("keepers",), names=("b.md", "c.pdf")), {"b.md"}),
         (Where(media_types=("text/",), since=day(2), folders=("", "keepers")), {"b.md", "old.txt"}),
@@ -110,6 +136,12 @@ def test_only_what_is_as_the_filters_say_is_found(
         Where(since=day(3), until=day(2)),
         Where(documents=()),
         Where(documents=("there is none",)),
+        Where(fields=(("team", "green"),)),
+        Where(fields=(("project", "red"),)),
+        Where(fields=(("team", "red"), ("team", "blue"))),
+        Where(fields=(("tags", "red"),)),
+        Where(fields=(("team", "red"),), folders=("papers",)),
+        Where(fields=(("team", "red"),), documents=()),
         Where(pages=(9, 12)),
         Where(folders=("keepers",), names=("c.pdf",)),
         Where(folders=("keepers",), pages=(1, 2)),
@@ -158,6 +190,8 @@ def test_only_the_pages_that_are_wanted_are_shown_neighbours_too(library: Any) -
         Where(media_types=("application/pdf",)),
         Where(since=day(3)),
         Where(pages=(1, 3)),
+        Where(fields=(("team", "blue"),)),
+        Where(fields=(("checked", 1),)),
     ],
 )
 def test_a_source_tag_does_not_lead_out_of_the_filters(library: Any, where: Where) -> None:  # noqa: ANN401
@@ -178,8 +212,50 @@ def test_a_source_tag_does_not_lead_out_of_the_documents_that_may_be_searched(
     assert one.name == "old.txt"
 
 
-def test_a_library_has_no_fields_and_says_so(library: Any) -> None:  # noqa: ANN401
-    where = Where(fields=(("project", "x"), ("year", 2024)))
-    for ask in (library.search, library.retrieve, library.search_with_context):
-        with pytest.raises(InvalidInputError, match="have no such fields: project, year"):
-            ask(QUESTION, where=where)
+def test_attributes_are_each_owners_own(library: Any) -> None:  # noqa: ANN401
+    where = Where(fields=(("team", "red"), ("level", 1)))
+    for owner, names in (("local", ["a.txt"]), ("ann", ["old.txt"]), ("eve", [])):
+        hits = library.search(QUESTION, where=where, owner=owner).hits
+        assert [hit.name for hit in hits] == names
+        documents = library.search_with_context(QUESTION, where=where, owner=owner, min_score=-1.0)
+        assert [one.name for one in documents] == names
+
+
+def test_what_is_no_single_value_cannot_be_searched_for(library: Any) -> None:  # noqa: ANN401
+    values: list[Any] = [None, ("red",), float("nan")]
+    for value in values:
+        for ask in (library.search, library.retrieve, library.search_with_context):
+            with pytest.raises(InvalidInputError):
+                ask(QUESTION, where=Where(fields=(("team", value),)))
+
+
+def test_documents_show_what_is_said_of_them_but_it_never_hides_what_is_known(
+    library: Any,  # noqa: ANN401
+) -> None:
+    documents = library.search_with_context(QUESTION, min_score=-1.0)
+    metadata = {one.name: dict(one.metadata) for one in documents}
+    known = ["pages", "updated_at", "checksum"]
+    assert list(metadata["a.txt"]) == [*known, "team", "level", "checked"]
+    assert metadata["a.txt"]["checked"] is True
+    assert metadata["c.pdf"].items() >= {"pages": 8, "team": "blue", "level": "1"}.items()
+    assert list(metadata["c.pdf"]) == [*known, "team", "level"]
+    assert list(metadata["old.txt"]) == known
+
+
+def test_what_is_said_from_now_on_is_found_by_it_from_now_on(library: Any) -> None:  # noqa: ANN401
+    where = Where(fields=(("team", "green"),))
+    amount = Amount(min_score=-1.0)
+    assert found(library, where) == set()
+    describe(library, "local", {"old.txt": {"team": "green"}})
+    assert found(library, where) == {"old.txt"}
+    [one] = library.retrieve(QUESTION, where=where, amount=amount).documents
+    assert one.metadata["team"] == "green"
+    describe(library, "local", {"old.txt": {}})
+    assert found(library, where) == set()
+
+
+def test_filters_that_differ_in_true_and_one_are_two() -> None:
+    true, one, also_one = (Where(fields=(("a", it),)) for it in (True, 1, 1))
+    assert len({true, one, also_one}) == 2
+    assert replace(true, names=("a",)) != replace(one, names=("a",))
+    assert replace(one, fields=true.fields) == true

@@ -5,10 +5,13 @@ from pathlib import Path
 import click
 
 from unchunk import __version__
+from unchunk.cli.ask import ask, chat
+from unchunk.cli.conversations import conversations, prompt
 from unchunk.cli.evaluate import evaluate
 from unchunk.cli.library import COMMANDS
 from unchunk.cli.models import models
 from unchunk.cli.search import search
+from unchunk.cli.serve import serve
 from unchunk.cli.stitch import stitch
 from unchunk.telemetry import show_logs
 
@@ -30,5 +33,16 @@ def main(context: click.Context, home: Path | None, *, verbose: bool) -> None:
         show_logs()
 
 
-for command in (*COMMANDS, search, evaluate, models, stitch):
+for command in (
+    *COMMANDS,
+    search,
+    ask,
+    chat,
+    conversations,
+    prompt,
+    serve,
+    evaluate,
+    models,
+    stitch,
+):
     main.add_command(command)

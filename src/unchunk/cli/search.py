@@ -13,7 +13,15 @@ from unchunk.cli.session import Session, plain, with_session
 from unchunk.cli.tables import hit_lines, table
 from unchunk.domain import ChunkingStrategy, Unit
 from unchunk.errors import InvalidStrategyError
-from unchunk.retrieval.display import card, content, content_label, harmless, heading, spans
+from unchunk.retrieval.display import (
+    card,
+    content,
+    content_label,
+    harmless,
+    heading,
+    one_line,
+    spans,
+)
 from unchunk.retrieval.evidence import ReconstructedDocument, runs
 from unchunk.retrieval.followup import is_empty
 from unchunk.retrieval.retriever import Amount, Evidence
@@ -234,12 +242,7 @@ def _record(evidence: Evidence, *, why: bool) -> dict[str, object]:
 
 
 def _notes(notes: Sequence[str]) -> Iterator[str]:
-    return (f"({_one_line(note)})" for note in notes)
-
-
-def _one_line(text: str) -> str:
-    """A name may hold what ends a line."""
-    return " ".join(harmless(text).split())
+    return (f"({one_line(note)})" for note in notes)
 
 
 def _lines(evidence: Evidence, words: Sequence[str], *, with_content: bool) -> Iterator[str]:
@@ -256,11 +259,11 @@ def _lines(evidence: Evidence, words: Sequence[str], *, with_content: bool) -> I
             yield f"{_INDENT}{content_label(document)}"
             yield from _highlighted(document, words)
     for omission in evidence.omitted:
-        yield f"\nleft out of {_one_line(omission.name)}: {runs(omission.chunks)}: {omission.reason}"
+        yield f"\nleft out of {one_line(omission.name)}: {runs(omission.chunks)}: {omission.reason}"
     if evidence.also_see:
         yield "\nAlso see:"
         for related in evidence.also_see:
-            yield f"{_INDENT}{_one_line(related.name)} ({related.score:.2f}): {_one_line(related.reason)}"
+            yield f"{_INDENT}{one_line(related.name)} ({related.score:.2f}): {one_line(related.reason)}"
 
 
 def _highlighted(document: ReconstructedDocument, words: Sequence[str]) -> Iterator[str]:
@@ -285,8 +288,8 @@ def _reasons(evidence: Evidence) -> Iterator[str]:
     plan = evidence.plan
     yield f"\nWhy: {plan.mode}"
     for reason in plan.reasons or ("nothing in the question asks for more than passages",):
-        yield f"{_INDENT}{_one_line(reason)}"
-    yield f"{_INDENT}searched for: {_one_line(plan.search_text)}"
+        yield f"{_INDENT}{one_line(reason)}"
+    yield f"{_INDENT}searched for: {one_line(plan.search_text)}"
     if evidence.found:
         yield "\nFound, best first:"
         rows = [
@@ -309,7 +312,7 @@ def _reasons(evidence: Evidence) -> Iterator[str]:
     if evidence.dropped:
         yield "\nFound and left out:"
         for dropped in evidence.dropped:
-            yield f"{_INDENT}{_name(evidence, dropped.place)} ({dropped.score:.3f}): {_one_line(dropped.reason)}"
+            yield f"{_INDENT}{_name(evidence, dropped.place)} ({dropped.score:.3f}): {one_line(dropped.reason)}"
 
 
 def _way(candidate: Candidate, name: str) -> str:
@@ -317,4 +320,4 @@ def _way(candidate: Candidate, name: str) -> str:
 
 
 def _name(evidence: Evidence, place: Place) -> str:
-    return f"{_one_line(evidence.names.get(place.document, place.document))}:{place.chunk_index}"
+    return f"{one_line(evidence.names.get(place.document, place.document))}:{place.chunk_index}"

@@ -143,9 +143,9 @@ async def _unpack(parts: Parts, flow: Flow, archive: zipfile.ZipFile, entry: Ent
         # What another draft left; where that cannot be now, it goes at the next start.
         with suppress(OutputError, TransientError):
             await purge_document(parts, document.id)
-        if draft is None:
-            return False
         try:
+            if draft is None:
+                return await _describe(parts, document, entry)
             document = await parts.catalog.get(document.owner, document.id)
         except NotFoundError:
             return False
@@ -161,7 +161,22 @@ async def _unpack(parts: Parts, flow: Flow, archive: zipfile.ZipFile, entry: Ent
             await _remember(parts, archive, entry.at, document, extracted)
         await space.index.delete(document.id, [draft.generation])
         whole = await write(parts, document, draft, extracted, lambda *_: None)
+        # Before it can be found: no filter is to see it without them.
+        with suppress(NotFoundError):
+            await _describe(parts, document, entry)
         return await flow.committer.commit(whole)
+
+
+async def _describe(parts: Parts, document: Document, entry: Entry) -> bool:
+    """Whether the archive says something else of it than the library did."""
+    if entry.attributes is None:
+        return False
+    await parts.catalog.describe(document.owner, document.id, entry.attributes)
+    # As JSON: to Python, 1 is True.
+    before, after = (
+        json.dumps(it, sort_keys=True) for it in (document.attributes, entry.attributes)
+    )
+    return before != after
 
 
 async def _put(parts: Parts, archive: zipfile.ZipFile, name: str, draft: Version) -> None:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from unchunk.domain import Heading, OwnerId
+from unchunk.domain import Heading, OwnerId, json_object
 from unchunk.errors import IntegrityError, InvalidInputError
 from unchunk.library.intake import check_name
 
+# It changes when an older version could not read an archive any more; what only adds to a
+# record, which an older one passes over, does not change it.
 FORMAT = "unchunk library 1"
 MANIFEST = "manifest.json"
 
@@ -40,7 +42,10 @@ BROKEN = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One document of an archive, whose parts are under `at`."""
+    """One document of an archive, whose parts are under `at`.
+
+    `attributes` are None in an archive from before there were any.
+    """
 
     at: str
     owner: OwnerId
@@ -56,6 +61,7 @@ class Entry:
     pages: tuple[int, ...]
     headings: tuple[Heading, ...]
     embedder: str
+    attributes: dict[str, object] | None
 
 
 def verified(
@@ -110,6 +116,7 @@ def _entry(record: dict[str, Any], owner: OwnerId | None) -> Entry:
             for at, level, title in _list(record["headings"])
         ),
         embedder=text("embedder"),
+        attributes=_attributes(record.get("attributes")),
     )
 
 
@@ -122,6 +129,13 @@ def _text_of(record: dict[str, Any]) -> Callable[[str], str]:
         return value
 
     return text
+
+
+def _attributes(value: object) -> dict[str, object] | None:
+    try:
+        return None if value is None else json_object(value, "attributes")
+    except InvalidInputError as error:
+        raise TypeError(str(error)) from None
 
 
 def _number(value: object) -> int:

@@ -70,6 +70,7 @@ async def pack(
             "pages": extracted.pages,
             "headings": extracted.headings,
             "embedder": vectors.embedder,
+            "attributes": document.attributes,
         }
     return None
 

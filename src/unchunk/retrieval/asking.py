@@ -10,7 +10,7 @@ from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.display import harmless, show, show_hits
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.fusion import Fusion
-from unchunk.retrieval.query import QueryAnalyzer, Turn
+from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
 from unchunk.retrieval.retriever import Amount, ChunkAwareRetriever, Evidence, check
 from unchunk.retrieval.shelf import Card, Shelf, Where
 from unchunk.retrieval.snippets import Found, snippets
@@ -20,9 +20,6 @@ from unchunk.telemetry import Telemetry, job
 A = TypeVar("A")
 
 _KEPT, _SECONDS = 200, 300.0
-# What is worth less, beside the best, is left out of what a model is given: it costs attention
-# and seldom answers. People who search see all.
-_STOP = 0.6
 # Below every cosine.
 _ANY = -2.0
 EVERYWHERE = Where()
@@ -30,12 +27,11 @@ EVERYWHERE = Where()
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a library answers: `budget` is how many characters of evidence are enough."""
+    """How a library is searched."""
 
     fusion: Fusion
     words: Words = field(default_factory=Words)
     reranker: Reranker | None = None
-    budget: int | None = None
 
 
 class Asking:
@@ -73,12 +69,11 @@ class Asking:
         owner: OwnerId,
         history: Sequence[Turn],
         where: Where,
-        amount: Amount | None,
+        amount: Amount,
         *,
         rewritten: str = "",
+        mode: Mode | None = None,
     ) -> Evidence:
-        if amount is None:
-            amount = Amount(chunks_per_doc=None, budget=self._manner.budget, stop=_STOP)
         check(question, amount)
 
         async def ask() -> tuple[Evidence, tuple[str, ...]]:
@@ -89,10 +84,11 @@ class Asking:
                 amount=amount,
                 owner=owner,
                 rewritten=rewritten,
+                mode=mode,
             )
             return found, found.notes
 
-        key = (owner, question, rewritten, tuple(history), where, amount)
+        key = (owner, question, rewritten, mode, tuple(history), where, amount)
         evidence, _ = await self._once(key, ask)
         return evidence
 

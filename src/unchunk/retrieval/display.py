@@ -60,10 +60,10 @@ def show_hits(hits: Sequence[Hit], *, show_content: bool = True) -> str:
     """Single chunks, each with its beginning."""
     lines = [f"🔍 {len(hits)} chunk(s) found"]
     for number, hit in enumerate(hits, 1):
-        lines += ["", f"[{number}] {_one_line(hit.name)}, chunk {hit.chunk.chunk_index}"]
+        lines += ["", f"[{number}] {one_line(hit.name)}, chunk {hit.chunk.chunk_index}"]
         lines.append(f"{_INDENT}Score: {hit.score:.3f}")
         if show_content:
-            text = _one_line(hit.text)
+            text = one_line(hit.text)
             more = "..." if len(text) > _PREVIEW else ""
             lines.append(f'{_INDENT}Preview: "{text[:_PREVIEW]}{more}"')
     return "\n".join(lines) + "\n"
@@ -85,8 +85,8 @@ def card(number: int, document: ReconstructedDocument) -> list[str]:
         facts.append(f"Matched chunks: {', '.join(matched)}")
     if document.tag:
         facts.append(f'Marks of omissions: only those with "mark {document.tag}"')
-    facts += (f"Note: {_one_line(note)}" for note in document.notes)
-    first = f"[{number}] {_label(document.content_type)}: {_one_line(title)}"
+    facts += (f"Note: {one_line(note)}" for note in document.notes)
+    first = f"[{number}] {_label(document.content_type)}: {one_line(title)}"
     return [first, *(f"{_INDENT}{fact}" for fact in facts)]
 
 
@@ -134,7 +134,7 @@ def _pattern(word: str) -> str:
 def _details(document: ReconstructedDocument, title: str) -> Iterator[str]:
     path = f"{document.folder}/{document.name}" if document.folder else document.name
     if path != title:
-        yield f"File: {_one_line(path)}"
+        yield f"File: {one_line(path)}"
     pages = [
         page
         for page in chain.from_iterable(
@@ -148,15 +148,16 @@ def _details(document: ReconstructedDocument, title: str) -> Iterator[str]:
     for key, value in document.metadata.items():
         if value not in (None, "") and key != "checksum":
             name = re.sub(r"_(?:name|at)$", "", key).replace("_", " ").strip()
-            yield f"{_one_line(name[:1].upper() + name[1:])}: {_one_line(str(value))}"
+            yield f"{one_line(name[:1].upper() + name[1:])}: {one_line(str(value))}"
 
 
 def _label(content_type: str) -> str:
     kind = content_type.partition(";")[0].strip().lower().rpartition("/")[2]
-    return _one_line(_LABELS.get(kind) or kind.removeprefix("x-").upper()) or "DOCUMENT"
+    return one_line(_LABELS.get(kind) or kind.removeprefix("x-").upper()) or "DOCUMENT"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """The same on one line: a name may hold what ends one."""
     return " ".join(harmless(text).split())
 
 

@@ -32,7 +32,8 @@ class ChunkResult:
 class Passage:
     """Chunks `first_chunk` to `last_chunk` as one text: `text` is `[start:end]` of its document.
 
-    Pages count from 1, both ends included. `heading_path` is what all of it stands under.
+    Pages count from 1, both ends included. `heading_path` is what all of it stands under. `chunks`
+    are those that it was made of, in the order of the text; the last may be cut short.
     """
 
     first_chunk: int
@@ -43,6 +44,10 @@ class Passage:
     first_page: int | None = None
     last_page: int | None = None
     heading_path: tuple[str, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self) | {"chunks": [one._asdict() for one in self.chunks]}
 
 
 class Gap(NamedTuple):
@@ -111,7 +116,7 @@ class ReconstructedDocument:
             "avg_score": self.avg_score,
             "chunk_coverage": self.chunk_coverage,
             "chunk_count": self.chunk_count,
-            "passages": [asdict(one) for one in self.passages],
+            "passages": [one.as_dict() for one in self.passages],
             "full_content": self.full_content,
             "gaps": [one._asdict() for one in self.gaps],
             "tag": self.tag,

@@ -1,4 +1,4 @@
-"""What keeps a document's own words apart from ours: gap marks, fences, and a tag for both.
+"""What keeps a document's own words apart from ours: marks, citations, fences, a tag for them.
 
 A text may contain what looks like one of our marks. It is shown as it is; instead, ours carry
 a tag that occurs in none of the texts, and whoever reads them is told the tag. Knows nothing
@@ -20,6 +20,8 @@ _MORE = ">»›˃ᐳ≫⋙〉❭❯❱⟩⟫⦒⧽〉》︾﹀﹥＞"
 _DOT = ".·•․‥…‧∙⋅⋯۔܁܂᛫⸱。・ꞏ︙﹒．｡･"
 _SEVERAL_DOTS = "‥…⋯︙"
 _COLON = ":ː׃։܃܄⁚∶⸬ꓽ꞉︓︰﹕："
+_SOURCE = ("Ss", "Oo", "Uu", "Rr", "Cc", "Ee")
+_SOURCE_ALIKE = ("ЅѕＳｓ", "ОоΟοＯｏ", "υＵｕ", "Ｒｒ", "СсϹϲＣｃ", "ЕеΕＥｅ")
 # What may stand inside a mark without being seen: control characters, characters of no width,
 # accents; and white space.
 _UNSEEN = (
@@ -40,10 +42,13 @@ def _forgery(*, ascii_only: bool) -> re.Pattern[str]:
     unseen = r"[\s\x00-\x1f\x7f]*+" if ascii_only else rf"[\s{_UNSEEN}]*+"
     gap = f"{dot}{unseen}{dot}" if ascii_only else f"{dot}{unseen}{dot}|[{_SEVERAL_DOTS}]"
     citation = rf"[^\n{opening}{closing}]{{0,200}}?[{signs(_COLON)}]{unseen}\d"
+    alike = ("",) * len(_SOURCE) if ascii_only else _SOURCE_ALIKE
+    letters = (f"[{one}{more}]" for one, more in zip(_SOURCE, alike, strict=True))
+    source = f"{unseen.join(letters)}{unseen}[{signs(_COLON)}]"
     # One class for all that a mark begins or ends with, so that a text is read once.
     return re.compile(
         rf"[{opening}{closing}{less}{more}]"
-        rf"(?:(?<=[{opening}]){unseen}(?:{gap}|{citation})"
+        rf"(?:(?<=[{opening}]){unseen}(?:{gap}|{citation}|{source})"
         rf"|(?<=[{less}]){unseen}(?:[{less}]|[Ee][Vv][Ii][Dd][Ee][Nn][Cc][Ee])"
         rf"|(?<=[{more}]){unseen}[{more}]"
         rf"|(?<={dot}{dot}[{closing}])|(?<={dot}{dot}\s[{closing}]))"
@@ -63,6 +68,12 @@ _TWINS = dict(zip("аɑαƅьсϲⅽԁⅾеҽєεғϝ", "aaabbcccddeeeeff", stri
 _TWIN = re.compile(f"[{''.join(_TWINS)}]")
 _CONTROLS = bytes((*range(32), 127))
 _UNSEEN_RUN = re.compile(f"[{_UNSEEN}]+")
+
+_LONGEST_NAME = 160
+_PLAIN = str.maketrans("[]", "()")
+_PLAINER = str.maketrans(dict.fromkeys(_OPEN + _LESS, "(") | dict.fromkeys(_CLOSE + _MORE, ")"))
+# What would end a citation before its time, or cannot be sent.
+_BREAKING = re.compile(r"[\[\]\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def tag_for(texts: Iterable[str]) -> str:
@@ -102,6 +113,34 @@ def gap_mark(first: int, last: int, tag: str = "") -> str:
 def rest_mark(chunk: int, tag: str = "") -> str:
     """What stands for the end of a chunk that had to be cut short."""
     return _mark(f"rest of chunk {chunk} omitted", tag)
+
+
+def source_mark(words: str, tag: str = "") -> str:
+    """What stands before a document's text; `words` are such as `named` gives."""
+    return f"[Source: {words}, mark {tag}]" if tag else f"[Source: {words}]"
+
+
+def citation(document: str, chunk_index: int, tag: str = "") -> str:
+    """Where the text before it comes from. In an answer it stands without the tag."""
+    written = f"[{cited_id(document)}:{chunk_index}]"
+    return f"{written} (mark {tag})" if tag else written
+
+
+def cited_id(document: str) -> str:
+    """The id as it stands in citations: what would break one is written as in a URL."""
+    return _BREAKING.sub(
+        lambda sign: "".join(f"%{byte:02X}" for byte in sign[0].encode("utf-8", "surrogatepass")),
+        document,
+    )
+
+
+def named(name: str) -> str:
+    """A name as it may stand in a mark: on one line, without brackets, and not too long."""
+    name = "".join(sign if sign.isprintable() else " " for sign in name)
+    name = " ".join(name.split()).translate(_PLAIN)
+    if _has_forgery(name):
+        name = name.translate(_PLAINER)
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
 
 
 def fence(text: str, tag: str = "") -> str:

@@ -143,6 +143,7 @@ def _passage(run: Sequence[Piece]) -> Passage:
         first_page=min((c.first_page for c in chunks if c.first_page is not None), default=None),
         last_page=max((c.last_page for c in chunks if c.last_page is not None), default=None),
         heading_path=_common([chunk.heading_path for chunk in chunks]),
+        chunks=tuple(chunks),
     )
 
 

@@ -13,7 +13,7 @@ from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.looking import Look, Looker, Request
 from unchunk.retrieval.marking import tag_for
 from unchunk.retrieval.names import match_names
-from unchunk.retrieval.query import QueryAnalyzer, QueryPlan, Turn
+from unchunk.retrieval.query import Mode, QueryAnalyzer, QueryPlan, Turn
 from unchunk.retrieval.selection import NO_ROOM, Draft, Omission, excerpt, select
 from unchunk.retrieval.shelf import Candidate, Card, Dropped, Place, Sheet, Shelf, Where
 from unchunk.retrieval.snippets import settled
@@ -153,11 +153,13 @@ class ChunkAwareRetriever:
         amount: Amount | None = None,
         owner: OwnerId | None = None,
         rewritten: str = "",
+        mode: Mode | None = None,
     ) -> Evidence:
         """Passages, or full documents where the question asks for them, with the reasons.
 
         `rewritten` is the question as a model completed it from the history, if one did: it is
-        searched for beside the question as it stands.
+        searched for beside the question as it stands. `mode` is for who knows better than the
+        question says.
         """
         whose, amount = self._whose(owner), amount or Amount()
         check(question, amount)
@@ -165,12 +167,13 @@ class ChunkAwareRetriever:
         if rewritten.strip():
             reasons = (*asked.reasons, "searched for as a model rewrote it")
             asked = replace(asked, search_text=rewritten.strip(), reasons=reasons)
+        asked = _insisted(asked, mode)
 
         async def once() -> Evidence:
             plan, notes = asked, list[str]()
             named = await self._sources(plan, whose, notes)
             if plan.sources and not named:
-                plan = self._analyzer.analyze(plan.question, history)
+                plan = _insisted(self._analyzer.analyze(plan.question, history), mode)
                 if plan.question:
                     notes.append("everything is searched, as no document could be told by its name")
             evidence = await self._gather(plan, named, whose, where, amount)
@@ -302,6 +305,12 @@ class ChunkAwareRetriever:
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:
         return self._owner if owner is None else owner
+
+
+def _insisted(plan: QueryPlan, mode: Mode | None) -> QueryPlan:
+    if mode is None or mode == plan.mode:
+        return plan
+    return replace(plan, mode=mode, reasons=(*plan.reasons, f"{mode} were asked for"))
 
 
 def _whole(

@@ -7,14 +7,15 @@ from datetime import UTC
 from unchunk.domain import (
     Chunk,
     ChunkKey,
+    Document,
     DocumentId,
     Opened,
     OwnerId,
+    Version,
     Within,
 )
-from unchunk.errors import InvalidInputError
 from unchunk.ports import Catalog, Lexicon, OpenSpace
-from unchunk.retrieval.evidence import Piece
+from unchunk.retrieval.evidence import Metadata, Piece
 from unchunk.retrieval.fusion import Fusion, best_first, by_rank
 from unchunk.retrieval.shelf import (
     Candidate,
@@ -167,11 +168,9 @@ class LibraryShelf:
 
     async def _within(self, owner: OwnerId, where: Where) -> Within | None:
         """None if nothing can be there."""
-        if where.fields:
-            names = ", ".join(name for name, _ in where.fields)
-            raise InvalidInputError(f"documents of a library have no such fields: {names}")
         documents = where.documents
-        if any(it is not None for it in (where.names, where.media_types, where.since, where.until)):
+        asked = (where.names, where.media_types, where.since, where.until)
+        if where.fields or any(it is not None for it in asked):
             matching = await self._catalog.matching(
                 owner,
                 folders=where.folders,
@@ -179,6 +178,7 @@ class LibraryShelf:
                 media_types=where.media_types,
                 since=where.since,
                 until=where.until,
+                attributes=where.fields,
             )
             chosen = None if documents is None else set(documents)
             documents = tuple(it for it in matching if chosen is None or it in chosen)
@@ -346,7 +346,14 @@ def _is_within(opened: Opened, where: Where) -> bool:
                 for one in where.media_types
             )
         )
+        and all(_is_said(document.attributes, name, value) for name, value in where.fields)
     )
+
+
+def _is_said(attributes: Mapping[str, object], name: str, value: str | int | bool) -> bool:
+    """As the catalog sees it: 1 is 1.0, and not true."""
+    said = attributes.get(name)
+    return said == value and isinstance(said, bool) == isinstance(value, bool)
 
 
 def _touches(chunk: Chunk, pages: tuple[int, int]) -> bool:
@@ -369,10 +376,19 @@ def _sheet(opened: Opened, pages: tuple[int, int] | None) -> Sheet:
             for at, (chunk, text) in opened.chunks.items()
             if pages is None or _touches(chunk, pages)
         },
-        {
-            "pages": version.page_count or None,
-            "updated_at": document.updated_at.isoformat(timespec="seconds"),
-            "checksum": version.checksum,
-        },
+        _metadata(document, version),
         length=version.text_length,
     )
+
+
+def _metadata(document: Document, version: Version) -> Metadata:
+    """What is known of it, and what its owner says besides; nobody's word stands against ours."""
+    known: dict[str, str | int | float | bool | None] = {
+        "pages": version.page_count or None,
+        "updated_at": document.updated_at.isoformat(timespec="seconds"),
+        "checksum": version.checksum,
+    }
+    for name, value in document.attributes.items():
+        if value is None or isinstance(value, (str, int, float)):
+            known.setdefault(name, value)
+    return known

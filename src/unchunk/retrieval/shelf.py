@@ -16,7 +16,8 @@ class Where:
 
     `names` as they are listed, `media_types` whole or by their beginning (`image/`), `pages`
     from and to, both included, `since` and `until` by when the document was last changed.
-    `fields` are exact matches on what somebody else's chunks carry; ours carry none.
+    `fields` are exact matches, all of which must hold: on the attributes of a library's documents,
+    or on what somebody else's chunks carry. 1 is not true there.
     """
 
     documents: tuple[DocumentId, ...] | None = None
@@ -27,6 +28,8 @@ class Where:
     since: datetime | None = None
     until: datetime | None = None
     fields: tuple[tuple[str, str | int | bool], ...] = ()
+    # To Python, 1 is True: without this, two filters that differ in it would be one.
+    _booleans: tuple[bool, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Lists are taken, too: what was asked for is a key of what is remembered."""
@@ -34,6 +37,7 @@ class Where:
             if isinstance(value := getattr(self, name), list):
                 object.__setattr__(self, name, tuple(value))
         object.__setattr__(self, "fields", tuple((name, it) for name, it in self.fields))
+        object.__setattr__(self, "_booleans", tuple(isinstance(it, bool) for _, it in self.fields))
         if self.pages is not None and not 1 <= self.pages[0] <= self.pages[1]:
             raise InvalidInputError(
                 f"pages {self.pages} make no sense: they count from 1, the lower one first"

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta, timezone
 from hashlib import sha256
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -636,6 +636,170 @@ class CatalogContract:
         zone = timezone(timedelta(hours=9))
         assert await catalog.matching("me", since=two.updated_at.astimezone(zone)) == [two.id]
 
+    # What owners say of their documents.
+
+    @on_a_catalog
+    async def test_what_is_said_of_a_document_is_kept_as_it_is_said(self, catalog: Catalog) -> None:
+        document = await added(catalog, "a.txt", "text")
+        assert document.attributes == {}
+        said = {
+            "team": "red",
+            "": "",
+            "a\0b\ud800\ud83d\ude00": "a\0b\ud800\ud83d\ude00\U0001f600",
+            "year": 2024,
+            "large": 2**900,
+            "share": -0.125,
+            "done": True,
+            "nothing": None,
+            "many": [1, "two", {"three": [None, False]}],
+            "long": "x" * 20_000,
+        }
+        described = await catalog.describe("me", document.id, said)
+        assert described == replace(document, attributes=said)
+        assert await catalog.get("me", document.id) == described
+        assert await catalog.find("me") == [described]
+        assert (await catalog.open("me", {document.id: []}))[document.id].document == described
+        assert hash(described) == hash(document)
+        found = described.attributes["done"], described.attributes["year"]
+        assert [type(it) for it in found] == [bool, int]
+        less = await catalog.describe("me", document.id, {"team": "blue"})
+        assert less.attributes == {"team": "blue"}
+        assert (await catalog.describe("me", document.id, {})) == document
+
+    @on_a_catalog
+    async def test_what_is_no_json_cannot_be_said(self, catalog: Catalog) -> None:
+        document = await added(catalog, "a.txt", "text")
+        kept = await catalog.describe("me", document.id, {"team": "red"})
+        revision = await catalog.revision()
+        deep: list[object] = []
+        for _ in range(100_000):
+            deep = [deep]
+        for value in (float("nan"), float("inf"), 10**5000, b"", {1: 2}, {1, 2}, deep):
+            for said in ({"it": value}, {"it": [value]}):
+                with pytest.raises(InvalidInputError, match="attributes"):
+                    await catalog.describe("me", document.id, said)
+        wrongs: list[Any] = [[], "text", None, {5: "text"}]
+        for wrong in wrongs:
+            with pytest.raises(InvalidInputError, match="attributes"):
+                await catalog.describe("me", document.id, wrong)
+        assert await catalog.get("me", document.id) == kept
+        assert await catalog.revision() == revision
+
+    @on_a_catalog
+    async def test_what_is_said_stays_when_the_content_changes_and_goes_with_the_document(
+        self, catalog: Catalog
+    ) -> None:
+        draft = await drafted(catalog, "a.txt", "text")
+        await catalog.describe("me", draft.document, {"team": "red"})
+        assert await catalog.matching("me", attributes=[("team", "red")]) == []
+        for text in ("text", "other text"):
+            document = await added(catalog, "a.txt", text)
+            assert document.attributes == {"team": "red"}
+        await catalog.go_live([await rewritten(catalog, live_of(document), "other text")])
+        failing = await drafted(catalog, "a.txt", "third")
+        await catalog.fail(failing.document, failing.generation, "damaged", "no")
+        assert (await catalog.get("me", document.id)).attributes == {"team": "red"}
+        assert await catalog.matching("me", attributes=[("team", "red")]) == [document.id]
+        buried = await catalog.bury("me", document.id)
+        assert await catalog.matching("me", attributes=[("team", "red")]) == []
+        again = await added(catalog, "a.txt", "text")
+        assert again.attributes == {}
+        assert await catalog.matching("me", attributes=[("team", "red")]) == []
+        await catalog.forget(buried)
+        with pytest.raises(NotFoundError):
+            await catalog.describe("me", document.id, {})
+
+    @on_a_catalog
+    async def test_nobody_describes_or_finds_what_is_anothers(self, catalog: Catalog) -> None:
+        mine, yours = [await added(catalog, "a", "text", owner) for owner in ("me", "you")]
+        for owner, document in (("me", mine), ("you", yours)):
+            await catalog.describe(owner, document.id, {"team": "red"})
+        messages = []
+        for name in (mine.id, "nobody"):
+            with pytest.raises(NotFoundError) as refused:
+                await catalog.describe("you", name, {"team": "blue"})
+            messages.append(str(refused.value).replace(name, "it"))
+        assert messages[0] == messages[1]
+        assert (await catalog.get("me", mine.id)).attributes == {"team": "red"}
+        assert await catalog.matching("me", attributes=[("team", "red")]) == [mine.id]
+        assert await catalog.matching("you", attributes=[("team", "red")]) == [yours.id]
+        assert await catalog.matching("they", attributes=[("team", "red")]) == []
+
+    @on_a_catalog
+    async def test_documents_are_chosen_by_what_is_said_of_them(self, catalog: Catalog) -> None:
+        long, odd = "x" * 20_000, "a\0b\ud800"
+        said: dict[str, dict[str, object]] = {
+            "one": {"n": 1, "team": "red", "long": long, odd: odd, "in": {"team": "blue"}},
+            "one point": {"n": 1.0, "team": "Red", "long": long + "y"},
+            "true": {"n": True, "team": "red", "in": ["blue"]},
+            "text": {"n": "1", "team": "blue"},
+            "half": {"n": 0.5, "zero": -0.0, "big": 2**60, "in": None},
+            "nothing": {"": "", "n": False, "zero": 0, "big": float(2**60), "bigger": 2**60 + 1},
+        }
+        ids = {}
+        for name, attributes in said.items():
+            document = await added(catalog, name, "text", folder=name[0])
+            ids[document.id] = name
+            await catalog.describe("me", document.id, attributes)
+        await catalog.describe("me", (await drafted(catalog, "draft", "text")).document, {"n": 1})
+
+        async def found(*attributes: tuple[str, str | float]) -> set[str]:
+            return {ids[it] for it in await catalog.matching("me", attributes=attributes)}
+
+        assert await found() == set(said)
+        assert await found(("n", 1)) == await found(("n", 1.0)) == {"one", "one point"}
+        assert await found(("n", True)) == {"true"}
+        assert await found(("n", "1")) == {"text"}
+        assert await found(("n", 0)) == set()
+        assert await found(("n", False)) == {"nothing"}
+        assert await found(("n", 0.5)) == {"half"}
+        assert await found(("zero", 0.0)) == await found(("zero", 0)) == {"half", "nothing"}
+        assert await found(("big", 2**60)) == {"half", "nothing"}
+        assert await found(("bigger", 2**60)) == await found(("bigger", float(2**60))) == set()
+        assert await found(("bigger", 2**60 + 1)) == {"nothing"}
+        assert await found(("team", "red")) == {"one", "true"}
+        assert await found(("team", "blue")) == {"text"}
+        assert await found(("long", long)) == {"one"}
+        assert await found((odd, odd)) == {"one"}
+        assert await found(("", "")) == {"nothing"}
+        assert await found(("in", "blue")) == await found(("in", "null")) == set()
+        assert await found(("team", "red"), ("n", 1)) == {"one"}
+        assert await found(("team", "red"), ("team", "red")) == {"one", "true"}
+        assert await found(("team", "red"), ("team", "blue")) == set()
+        assert await found(*(("team", "red"),) * 2000, ("n", True)) == {"true"}
+        assert [
+            ids[it]
+            for it in await catalog.matching("me", folders=["o"], attributes=[("team", "red")])
+        ] == ["one"]
+        wrongs: list[Any] = [None, ["red"], float("nan"), 10**5000]
+        for wrong in wrongs:
+            with pytest.raises(InvalidInputError):
+                await catalog.matching("me", attributes=[("team", wrong)])
+
+    @on_a_catalog
+    async def test_the_revision_grows_when_something_else_is_said(self, catalog: Catalog) -> None:
+        document = await added(catalog, "a", "text")
+        seen = [await catalog.revision()]
+        for said in ({"n": 1}, {"n": True}, {"n": [1]}, {}):
+            for _ in range(2):
+                await catalog.describe("me", document.id, said)
+            seen.append(await catalog.revision())
+            await catalog.describe("me", document.id, dict(said))
+            assert await catalog.revision() == seen[-1]
+        assert sorted(set(seen)) == seen
+
+    @on_a_catalog
+    async def test_many_may_describe_one_document_at_once(self, catalog: Catalog) -> None:
+        document = await added(catalog, "a", "text")
+        await asyncio.gather(
+            *(catalog.describe("me", document.id, {"n": n, "m": n}) for n in range(12))
+        )
+        last = (await catalog.get("me", document.id)).attributes["n"]
+        for n in range(12):
+            wanted = [("n", n), ("m", n)]
+            found = await catalog.matching("me", attributes=wanted)
+            assert found == ([document.id] if n == last else [])
+
     @on_a_catalog
     async def test_the_revision_grows_when_something_else_is_live_and_only_then(
         self, catalog: Catalog
@@ -692,6 +856,7 @@ class CatalogContract:
         async def scene() -> None:
             async with self.opened() as catalog:
                 document = await added(catalog, "a.txt", "text")
+                document = await catalog.describe("me", document.id, {"team": "red"})
                 draft = await drafted(catalog, "b.txt", "text")
                 await catalog.fail(draft.document, draft.generation, "damaged", "no")
                 failed = await catalog.get("me", draft.document)
@@ -700,6 +865,7 @@ class CatalogContract:
                 await catalog.note("key", "value")
             async with self.opened() as catalog:
                 assert await catalog.find() == [document, failed]
+                assert await catalog.matching("me", attributes=[("team", "red")]) == [document.id]
                 assert await catalog.text(live_of(document)) == "text"
                 assert await catalog.remains() == buried
                 assert await catalog.notes() == {"key": "value"}

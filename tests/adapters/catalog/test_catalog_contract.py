@@ -1,4 +1,4 @@
-"""The contracts of the catalog and of the vector cache, on each database."""
+"""The contracts of the catalog and of what is kept beside it, on each database."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 from unchunk.adapters.catalog.catalog import SqlCatalog
+from unchunk.adapters.catalog.conversations import SqlConversations
 from unchunk.adapters.catalog.database import open_database
+from unchunk.adapters.catalog.prompts import SqlPrompts
 from unchunk.adapters.catalog.vectors import SqlVectorCache
-from unchunk.ports import Catalog, VectorCache
+from unchunk.ports import Catalog, Conversations, Prompts, VectorCache
 from unchunk.testing.catalogs import CatalogContract
+from unchunk.testing.conversations import ConversationsContract
+from unchunk.testing.prompts import PromptsContract
 from unchunk.testing.vectorcaches import VectorCacheContract
 
 
@@ -58,6 +62,30 @@ class Caches(VectorCacheContract):
             yield pair
 
 
+class Talks(ConversationsContract):
+    where: Path | str
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Conversations]:
+        database = await open_database(self.where)
+        try:
+            yield SqlConversations(database)
+        finally:
+            await database.close()
+
+
+class Told(PromptsContract):
+    where: Path | str
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Prompts]:
+        database = await open_database(self.where)
+        try:
+            yield SqlPrompts(database)
+        finally:
+            await database.close()
+
+
 class TestCatalogInSqlite(InSqlite, Catalogs):
     pass
 
@@ -71,4 +99,20 @@ class TestCacheInSqlite(InSqlite, Caches):
 
 
 class TestCacheInPostgres(InPostgres, Caches):
+    pass
+
+
+class TestConversationsInSqlite(InSqlite, Talks):
+    pass
+
+
+class TestConversationsInPostgres(InPostgres, Talks):
+    pass
+
+
+class TestPromptsInSqlite(InSqlite, Told):
+    pass
+
+
+class TestPromptsInPostgres(InPostgres, Told):
     pass

@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -34,6 +35,7 @@ class Model:
     draft: Version | None = None
     last: int = 0
     error: str = ""
+    attributes: dict[str, int] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
 
 
@@ -156,6 +158,15 @@ class Catalogs(RuleBasedStateMachine):
             model.error = "damaged"
 
     @precondition(lambda self: self.documents)
+    @rule(data=st.data(), said=st.dictionaries(NAMES, st.integers(0, 1)))
+    def describe(self, data: st.DataObject, said: dict[str, int]) -> None:
+        identity = data.draw(st.sampled_from(sorted(self.documents)))
+        model = self.documents[identity]
+        found = self.runner.run(self.catalog.describe(model.owner, identity, said))
+        assert found.attributes == said
+        model.attributes = said
+
+    @precondition(lambda self: self.documents)
     @rule(data=st.data())
     def bury(self, data: st.DataObject) -> None:
         identity = data.draw(st.sampled_from(sorted(self.documents)))
@@ -198,9 +209,20 @@ class Catalogs(RuleBasedStateMachine):
             model = self.documents[document.id]
             assert (document.live, document.draft) == (model.live, model.draft)
             assert document.error_code == model.error
+            assert document.attributes == model.attributes
             if document.live is not None:
                 key = document.id, document.live.generation
                 assert self.runner.run(self.catalog.text(document.live)) == self.texts[key]
+
+    @invariant()
+    def documents_are_found_by_what_is_said_of_them(self) -> None:
+        for owner, name, value in product(("me", "you"), ("a", "b"), (0, 1)):
+            found = self.runner.run(self.catalog.matching(owner, attributes=[(name, value)]))
+            assert found == sorted(
+                identity
+                for identity, model in self.documents.items()
+                if model.owner == owner and model.live and model.attributes.get(name) == value
+            )
 
     @invariant()
     def the_remains_are_as_in_the_model(self) -> None:

@@ -1,7 +1,16 @@
-"""The catalog and the vector cache in an SQL database: SQLite in a file, or PostgreSQL."""
+"""The catalog and what is kept beside it in an SQL database: SQLite in a file, or PostgreSQL."""
 
 from unchunk.adapters.catalog.catalog import SqlCatalog
+from unchunk.adapters.catalog.conversations import SqlConversations
 from unchunk.adapters.catalog.database import Database, open_database
+from unchunk.adapters.catalog.prompts import SqlPrompts
 from unchunk.adapters.catalog.vectors import SqlVectorCache
 
-__all__ = ["Database", "SqlCatalog", "SqlVectorCache", "open_database"]
+__all__ = [
+    "Database",
+    "SqlCatalog",
+    "SqlConversations",
+    "SqlPrompts",
+    "SqlVectorCache",
+    "open_database",
+]

@@ -6,6 +6,7 @@ from functools import partial
 
 from unchunk.adapters.catalog.changes import begin, bury, fail, forget, next_generation, note
 from unchunk.adapters.catalog.database import Database
+from unchunk.adapters.catalog.describing import describe
 from unchunk.adapters.catalog.going_live import go_live
 from unchunk.adapters.catalog.lookups import (
     all_notes,
@@ -64,6 +65,13 @@ class SqlCatalog:
     async def forget(self, remains: Sequence[Remains]) -> None:
         await self._database.write(partial(forget, done=remains))
 
+    async def describe(
+        self, owner: OwnerId, document: DocumentId, attributes: Mapping[str, object]
+    ) -> Document:
+        return await self._database.write(
+            partial(describe, owner=owner, document=document, given=attributes)
+        )
+
     async def get(self, owner: OwnerId, document: DocumentId) -> Document:
         return await self._database.read(partial(get, owner=owner, document=document))
 
@@ -104,6 +112,7 @@ class SqlCatalog:
         media_types: Sequence[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        attributes: Sequence[tuple[str, str | int | float | bool]] | None = None,
     ) -> list[DocumentId]:
         return await self._database.read(
             partial(
@@ -113,6 +122,7 @@ class SqlCatalog:
                 names=names,
                 media_types=media_types,
                 between=(since, until),
+                described=attributes or (),
             )
         )
 

@@ -83,9 +83,9 @@ def _found_or_made(
     owner, folder, name = place
     is_it = (documents.c.owner == owner, documents.c.folder == folder, documents.c.name == name)
     # Twice at most with SQLite; elsewhere another may bring or take the document in between.
-    while (row := _locked(connection, *is_it)) is None:
+    while (row := locked(connection, *is_it)) is None:
         made = {
-            "id": _new_id(moment),
+            "id": new_id(moment),
             "owner": owner,
             "folder": folder,
             "name": name,
@@ -110,7 +110,7 @@ def fail(
 
 
 def next_generation(connection: Connection, document: DocumentId) -> int:
-    row = _locked(connection, documents.c.id == document)
+    row = locked(connection, documents.c.id == document)
     if row is None:
         raise nothing_there(document)
     generation: int = row.last + 1
@@ -119,7 +119,7 @@ def next_generation(connection: Connection, document: DocumentId) -> int:
 
 
 def bury(connection: Connection, owner: OwnerId, document: DocumentId) -> list[Remains]:
-    _locked(connection, documents.c.id == document)
+    locked(connection, documents.c.id == document)
     found = get(connection, owner, document)
     seen = [version for version in (found.live, found.draft) if version is not None]
     retire(connection, owner, seen, kept=())
@@ -183,7 +183,7 @@ def note(connection: Connection, key: str, value: str) -> None:
     )
 
 
-def _locked(connection: Connection, *conditions: ColumnElement[bool]) -> Row[Any] | None:
+def locked(connection: Connection, *conditions: ColumnElement[bool]) -> Row[Any] | None:
     """The document's row, kept from other writers until the end; SQLite keeps them off anyway."""
     return connection.execute(select(documents).where(*conditions).with_for_update()).first()
 
@@ -192,7 +192,7 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def _new_id(microseconds: int) -> DocumentId:
+def new_id(microseconds: int) -> str:
     """Sixteen letters and digits that sort by time, so that neighbours lie together on the disk.
 
     Short, because a model has to copy it into its citations.

@@ -39,6 +39,7 @@ _HEAD = (
     documents.c.updated_at,
     documents.c.error_code,
     documents.c.error,
+    documents.c.attributes,
 )
 _DOCUMENTS = select(*_HEAD, *_live.c, *_draft.c).select_from(
     documents.outerjoin(

@@ -1,16 +1,24 @@
 """What a search asks: which documents may be searched, and what the chunks that it found say."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, or_, select
+from sqlalchemy import ColumnElement, Connection, Subquery, and_, bindparam, func, or_, select
 
+from unchunk.adapters.catalog.describing import mark_of
 from unchunk.adapters.catalog.dialects import in_batches
 from unchunk.adapters.catalog.lookups import BLOCK, owned, rows_with, undamaged
 from unchunk.adapters.catalog.packing import unpack_some
-from unchunk.adapters.catalog.schema import REVISION, documents, layouts, notes, versions
+from unchunk.adapters.catalog.schema import (
+    REVISION,
+    attributes,
+    documents,
+    layouts,
+    notes,
+    versions,
+)
 from unchunk.domain import Chunk, DocumentId, Opened, OwnerId, Version
 
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -38,6 +46,7 @@ def matching(
     names: Sequence[str] | None,
     media_types: Sequence[str] | None,
     between: tuple[datetime | None, datetime | None],
+    described: Sequence[tuple[str, str | int | float | bool]],
 ) -> list[DocumentId]:
     conditions: list[ColumnElement[bool]] = [documents.c.owner == owner]
     if folders is not None:
@@ -59,7 +68,20 @@ def matching(
         conditions.append(documents.c.updated_at <= _microseconds(until))
     is_live = and_(versions.c.document == documents.c.id, versions.c.generation == documents.c.live)
     chosen = select(documents.c.id).join(versions, is_live).where(*conditions)
+    if described:
+        has_all = _with_all({mark_of(name, value) for name, value in described}, owner)
+        chosen = chosen.join(has_all, has_all.c.document == documents.c.id)
     return sorted(connection.scalars(chosen))
+
+
+def _with_all(marks: Collection[bytes], owner: OwnerId) -> Subquery:
+    return (
+        select(attributes.c.document)
+        .where(attributes.c.owner == owner, attributes.c.mark.in_(marks))
+        .group_by(attributes.c.document)
+        .having(func.count() == len(marks))
+        .subquery()
+    )
 
 
 def _microseconds(moment: datetime) -> int:

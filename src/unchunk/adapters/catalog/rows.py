@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from unchunk.domain import Chunking, ChunkingStrategy, Document, Version
-from unchunk.errors import InvalidTextError
+from unchunk.domain import Chunking, ChunkingStrategy, Document, DocumentId, Version
+from unchunk.errors import IntegrityError, InvalidInputError, InvalidTextError
 
 _FIELDS = tuple(field.name for field in fields(Version))
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+# PostgreSQL gives out no more than half a gigabyte of bytes, SQLite not much more than that.
+_LARGEST = 2**28
 
 
 def version_row(version: Version) -> dict[str, Any]:
@@ -44,8 +46,8 @@ def version_of(row: Sequence[Any]) -> Version:
 
 
 def document_of(row: Sequence[Any], live: Version | None, draft: Version | None) -> Document:
-    """`row` holds id, owner, folder, name, created, updated, code and error."""
-    document, owner, folder, name, created, updated, code, error = row
+    """`row` holds id, owner, folder, name, created, updated, code, error and attributes."""
+    document, owner, folder, name, created, updated, code, error, attributes = row
     return Document(
         document,
         owner,
@@ -57,7 +59,17 @@ def document_of(row: Sequence[Any], live: Version | None, draft: Version | None)
         draft,
         code,
         json.loads(error),
+        {} if attributes is None else _attributes_of(document, attributes),
     )
+
+
+def _attributes_of(document: DocumentId, row: bytes) -> dict[str, object]:
+    try:
+        return dict(json_of(row))
+    except (TypeError, ValueError) as error:
+        raise IntegrityError(
+            f"the attributes of document {document!r} are damaged; put a backup of the catalog in its place"
+        ) from error
 
 
 def time_of(microseconds: int) -> datetime:
@@ -69,21 +81,44 @@ def quoted(text: str) -> str:
     return json.dumps(text)
 
 
+def kept_text(text: str, what: str) -> bytes:
+    """Any text; it may be as long as a database can bear."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > _LARGEST:
+        raise InvalidInputError(
+            f"{what} of {len(data):,} bytes cannot be kept: shorten it to {_LARGEST:,}"
+        )
+    return data
+
+
+def text_of(data: bytes) -> str:
+    return bytes(data).decode("utf-8", "surrogatepass")
+
+
+def kept_json(value: object, what: str) -> bytes:
+    """As it is spelled, without escapes: these would make two halves of a character a whole one."""
+    return kept_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")), what)
+
+
+def json_of(data: bytes) -> Any:  # noqa: ANN401 - whatever was kept
+    return json.loads(text_of(data))
+
+
 def storable(**texts: str) -> None:
     """Refuse text that a column cannot hold; better here than with the words of a driver."""
     for what, text in texts.items():
-        if "\0" in text or not _encodable(text):
+        if not is_storable(text):
             raise InvalidTextError(
                 f"{what} {text!r} cannot be kept: it holds a NUL or half a character; rename it"
             )
 
 
-def _encodable(text: str) -> bool:
+def is_storable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return "\0" not in text
 
 
 @lru_cache(maxsize=64)

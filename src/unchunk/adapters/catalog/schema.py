@@ -1,6 +1,7 @@
 """The tables. `migrations/` builds them, step by step; a test holds the two together.
 
-Text is bytes wherever it comes out of a file: no database takes every character as text.
+Text is bytes wherever it comes out of a file, from a person or from a model: no database takes
+every character as text.
 """
 
 from typing import Final
@@ -10,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     ForeignKeyConstraint,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -18,7 +20,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD: Final = "0001"
+HEAD: Final = "0002"
 """The newest migration. Kept here too, so that opening need not load Alembic to know it."""
 
 REVISIONS: Final = "catalog_revision"
@@ -46,7 +48,7 @@ def _of_version() -> ForeignKeyConstraint:
 
 
 # `live` and `draft` are generations; `last` is the highest ever given out. Times are
-# microseconds since 1970, which every database keeps alike.
+# microseconds since 1970, which every database keeps alike. No attributes are NULL.
 documents = Table(
     "documents",
     metadata,
@@ -61,7 +63,19 @@ documents = Table(
     Column("error", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    Column("attributes", LargeBinary),
     UniqueConstraint("owner", "folder", "name"),
+)
+
+# What filters find documents by: a digest for each name with a single value, since an index takes
+# no long ones.
+attributes = Table(
+    "attributes",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("mark", LargeBinary, primary_key=True),
+    Column("document", Text, primary_key=True, index=True),
+    ForeignKeyConstraint(["document"], ["documents.id"], ondelete="CASCADE"),
 )
 
 # The columns are the fields of `Version`, in its order. A version outlives its document until
@@ -133,4 +147,41 @@ notes = Table(
     metadata,
     Column("key", Text, primary_key=True),
     Column("value", Text, nullable=False),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("title", LargeBinary, nullable=False),
+    Column("folder", LargeBinary, nullable=False),
+    Column("turn_count", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Index(None, "owner", "updated_at", "id"),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("conversation", Text, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("question", LargeBinary, nullable=False),
+    Column("asked_at", BigInteger, nullable=False),
+    Column("answer", LargeBinary, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("cited", LargeBinary, nullable=False),
+    Column("record", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["conversation"], ["conversations.id"], ondelete="CASCADE"),
+)
+
+# `mark` is the digest of the folder, which may be too long for an index.
+prompts = Table(
+    "prompts",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("mark", LargeBinary, primary_key=True),
+    Column("folder", LargeBinary, nullable=False),
+    Column("prompt", LargeBinary, nullable=False),
 )

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from math import isfinite
 
 import httpx2
 
@@ -52,7 +53,7 @@ class ChunkenizerSource:
     server keeps, one value each.
     """
 
-    def __init__(self, url: str, *, key: str = "", timeout: float = 30.0) -> None:
+    def __init__(self, url: str, *, key: str = "", timeout: float = 10.0) -> None:
         try:
             parts = httpx2.URL(url)
         except httpx2.InvalidURL as error:
@@ -80,8 +81,7 @@ class ChunkenizerSource:
         filters = self._filters(among)
         if among.is_empty or limit < 1 or wanted is not None:
             return ForeignChunks()
-        body = {"query": question, "top_k": limit, "filters": filters or None}
-        results = await self._listed("POST", "search", "results", body)
+        results = await self.results(question, limit, filters)
         records = [Record("", *_flattened(one)) for one in results]
         scored = [record for record in records if record.score is not None]
         # The server does not show what it does not name in its answer.
@@ -91,6 +91,15 @@ class ChunkenizerSource:
             notes += (f"{self._where}: {len(records) - len(scored)} left out: no score",)
         best = sorted(found.chunks, key=lambda chunk: -(chunk.score or 0.0))
         return ForeignChunks(tuple(best), notes)
+
+    async def results(
+        self, question: str, limit: int, filters: Mapping[str, str | int | bool] | None = None
+    ) -> list[dict[str, object]]:
+        """What the server answers, unread; see `plain_chunk`."""
+        # Halves of characters cannot be sent.
+        query = question.encode("utf-8", "replace").decode()
+        body = {"query": query, "top_k": limit, "filters": filters or None}
+        return await self._listed("POST", "search", "results", body)
 
     async def fetch(
         self, wanted: Mapping[DocumentId, Sequence[int]], among: Among
@@ -168,15 +177,39 @@ class ChunkenizerSource:
         return ProviderRefusedError(f"{said}; check the URL and the key")
 
 
+def plain_chunk(result: Mapping[str, object]) -> dict[str, object] | None:
+    """A result with what a prompt needs, and nothing else; None if it is not one."""
+    text, document, index = (result.get(it) for it in ("chunk_text", "document_id", "chunk_index"))
+    score, metadata = _number(result.get("score")), result.get("metadata")
+    fits = isinstance(text, str) and isinstance(document, str) and document and score is not None
+    if not fits or isinstance(index, bool) or not isinstance(index, int):
+        return None
+    return {
+        "chunk_text": text,
+        "document_id": document,
+        "chunk_index": index,
+        "score": score,
+        "metadata": metadata if isinstance(metadata, dict) else {},
+    }
+
+
 def _flattened(result: dict[str, object]) -> tuple[dict[str, object], float | None]:
     """A result with its metadata beside the rest, what the server itself says going first."""
     more = result.get("metadata")
     payload = (more if isinstance(more, dict) else {}) | {
         name: value for name, value in result.items() if name not in ("metadata", "score")
     }
-    score = result.get("score")
-    fits = isinstance(score, int | float) and not isinstance(score, bool)
-    return payload, float(score) if fits else None  # type: ignore[arg-type]  # it fits
+    return payload, _number(result.get("score"))
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
 
 
 def _described(row: dict[str, object]) -> dict[str, object]:

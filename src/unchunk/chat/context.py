@@ -1,0 +1,145 @@
+"""Evidence as a model is sent it: each document named, each chunk cited, all of it fenced as data.
+
+What is ours in it can be told from what documents say, by form or, where a document says
+something of that form, by a tag that is in none of them. Without what is ours it is the passages,
+character for character.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from unchunk.domain import Chunk, DocumentId
+from unchunk.retrieval.evidence import Passage, ReconstructedDocument
+from unchunk.retrieval.marking import (
+    citation,
+    cited_id,
+    fence,
+    gap_mark,
+    named,
+    rest_mark,
+    source_mark,
+    tag_for,
+)
+from unchunk.retrieval.selection import Measure
+
+_BETWEEN = "\n\n"
+# As long as one gets that no text was written against, and made of as many tokens as can be.
+_LONG_TAG = "8f3a1b"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`text` goes to the model as it is. Where there is a `tag`, the model has to be told it.
+
+    `citations` are the chunks that it may cite.
+    """
+
+    text: str
+    tag: str = ""
+    citations: frozenset[tuple[DocumentId, int]] = frozenset()
+
+
+def render(documents: Sequence[ReconstructedDocument]) -> Context:
+    """The documents in their order; nothing at all where there is none."""
+    documents = [one for one in documents if one.passages]
+    if not documents:
+        return Context("")
+    tag = tag_for(words for one in documents for words in _words(one))
+    text = _BETWEEN.join(_shown(one, tag) for one in documents)
+    cited = (
+        (one.document, chunk.chunk_index)
+        for one in documents
+        for passage in one.passages
+        for chunk in _chunks(passage)
+    )
+    return Context(fence(text, tag), tag, frozenset(cited))
+
+
+def size(document: ReconstructedDocument, measure: Measure = len, *, is_tagged: bool = True) -> int:
+    """What the document takes in a context at most, whatever stands beside it there.
+
+    A context is no larger than its `frame` and the sizes of its documents. Less is said of one
+    that is known to need no tag.
+    """
+    if not document.passages:
+        return 0
+    return measure(_shown(document, _LONG_TAG if is_tagged else "") + _BETWEEN)
+
+
+def frame(measure: Measure = len) -> int:
+    """What a context takes beside its documents."""
+    return measure(fence("", _LONG_TAG))
+
+
+def overhead(
+    documents: Sequence[ReconstructedDocument], measure: Measure = len, *, is_tagged: bool = True
+) -> int:
+    """How much larger their context may be than all `full_content` of the documents together."""
+    return frame(measure) + sum(
+        size(one, measure, is_tagged=is_tagged) - measure(one.full_content)
+        for one in documents
+        if one.passages
+    )
+
+
+def _words(document: ReconstructedDocument) -> Iterator[str]:
+    """All that is not ours: what the document says, and what others called it and its parts."""
+    for passage in document.passages:
+        yield passage.text
+        yield _facts(document, passage)
+    yield cited_id(document.document)
+
+
+def _shown(document: ReconstructedDocument, tag: str) -> str:
+    """A line that names it, then its passages with what is left out between them."""
+    [first, *others] = document.passages
+    parts = [source_mark(_facts(document, None if others else first), tag)]
+    last = -1
+    for passage in document.passages:
+        if last >= 0:
+            parts.append(gap_mark(last + 1, passage.first_chunk - 1, tag))
+        if others and (place := [*_place(passage)]):
+            parts.append(source_mark(", ".join(["as above", *place]), tag))
+        parts.append(_cited(document.document, passage, tag))
+        last = passage.last_chunk
+    if len(document.gaps) == len(document.passages):
+        # One more than there is between passages: the last was cut.
+        parts.append(rest_mark(last, tag))
+    return "\n".join(parts)
+
+
+def _cited(document: DocumentId, passage: Passage, tag: str) -> str:
+    """The passage, each chunk's citation behind what that chunk adds, before the blanks there."""
+    parts: list[str] = []
+    done = 0
+    for chunk in _chunks(passage):
+        end = max(done, min(chunk.end - passage.start, len(passage.text)))
+        new = passage.text[done:end]
+        words = new.rstrip()
+        parts += (words, " ", citation(document, chunk.chunk_index, tag), new[len(words) :])
+        done = end
+    return "".join(parts) + passage.text[done:]
+
+
+def _chunks(passage: Passage) -> tuple[Chunk, ...]:
+    """Those it was made of; where they are not known, it is one."""
+    return passage.chunks or (Chunk(passage.first_chunk, passage.start, passage.end),)
+
+
+def _facts(document: ReconstructedDocument, passage: Passage | None) -> str:
+    """Which document it is, where in it the passage stands, and how much of it is there."""
+    path = f"{document.folder}/{document.name}" if document.folder else document.name
+    title = document.title.strip()
+    facts = [named(f"{path} ({title})" if title not in ("", document.name) else path)]
+    facts += _place(passage) if passage else ()
+    facts += [f"score={document.max_score:.2f}"] if document.chunks else ()
+    return ", ".join([*facts, document.kind, document.chunk_coverage])
+
+
+def _place(passage: Passage) -> Iterator[str]:
+    """Where in its document a passage stands."""
+    first, last = passage.first_page, passage.last_page
+    if first is not None:
+        yield f"page={first}" if last in (None, first) else f"page={first}-{last}"
+    if under := named(" / ".join(passage.heading_path)):
+        yield f"under {under}"

@@ -1,0 +1,106 @@
+"""Evidence for an answer: as much as fits, as it is sent, and what is to be said of it."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from unchunk.chat.budget import Room, within
+from unchunk.chat.context import Context, overhead, render
+from unchunk.chat.events import Warned
+from unchunk.chat.parts import ChatParts
+from unchunk.chat.request import Asked
+from unchunk.chat.rewriting import rewrite
+from unchunk.errors import InvalidInputError, UnchunkError
+from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.selection import NO_ROOM, Omission
+from unchunk.telemetry import log
+
+Search = Callable[[Amount], Awaitable[Evidence]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """`size` is that of the context as it is sent. `failed` tells that nothing could be searched."""
+
+    evidence: Evidence
+    context: Context
+    size: int = 0
+    warnings: tuple[Warned, ...] = ()
+    failed: bool = False
+
+
+async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
+    """Nothing but a question that cannot be asked raises: what cannot be searched is said."""
+    began = perf_counter()
+    rewritten, warnings = await rewrite(parts, asked) if parts.manner.rewrite else ("", [])
+    try:
+        found = await _fitted(
+            _search(parts, asked, rewritten), within(parts.manner.amount, room, parts.model)
+        )
+    except InvalidInputError:
+        raise
+    except UnchunkError as error:
+        log("RAG unavailable, skipping it: %s", error, level=logging.WARNING)
+        said = f"the documents could not be searched, so none was used: {error}"
+        plan = parts.analyzer.analyze(asked.request.question, asked.history)
+        found = Gathered(Evidence(plan, ()), render(()), failed=True)
+        warnings.append(Warned("search-unavailable", said))
+    evidence = found.evidence
+    warnings += (Warned("search", note) for note in evidence.notes)
+    if evidence.omitted:
+        left = ", ".join(dict.fromkeys(one.name for one in evidence.omitted))
+        warnings.append(Warned("omitted", f"there was no room for all that was found: {left}"))
+    sent = found.context.text if evidence.documents else ""
+    log(
+        "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"
+        " context_size=%d chunks=%d",
+        asked.request_id,
+        True,
+        parts.manner.amount.limit,
+        (perf_counter() - began) * 1000,
+        len(sent),
+        sum(len(one.chunks) for one in evidence.documents),
+    )
+    count = parts.model.count_tokens if parts.model and room.unit == "tokens" else len
+    return replace(found, size=count(sent), warnings=tuple(warnings))
+
+
+def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:
+    """All of the question but for how much is wanted."""
+    mode = asked.request.mode
+
+    async def search(amount: Amount) -> Evidence:
+        return await parts.retrieve(
+            asked.request.question,
+            history=asked.history,
+            where=asked.request.where,
+            amount=amount,
+            owner=asked.owner,
+            rewritten=rewritten,
+            mode=None if mode == "auto" else mode,
+        )
+
+    return search
+
+
+async def _fitted(search: Search, amount: Amount) -> Gathered:
+    """What is sent is longer than what was found, by names and citations; it fits nevertheless."""
+    evidence = await search(amount)
+    context = render(evidence.documents)
+    budget = amount.budget
+    if budget is None or amount.measure(context.text) <= budget:
+        return Gathered(evidence, context)
+    around = overhead(evidence.documents, amount.measure)
+    evidence = await search(replace(amount, budget=max(budget - around, 0)))
+    documents = list(evidence.documents)
+    # Other documents than before may need more around them: then the last one leaves.
+    while amount.measure((context := render(documents)).text) > budget and documents:
+        evidence = replace(evidence, omitted=(*evidence.omitted, _omitted(documents.pop())))
+    return Gathered(replace(evidence, documents=tuple(documents)), context)
+
+
+def _omitted(document: ReconstructedDocument) -> Omission:
+    chunks = tuple((one.first_chunk, one.last_chunk) for one in document.passages)
+    return Omission(document.document, document.name, chunks, document.max_score, NO_ROOM)

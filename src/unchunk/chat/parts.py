@@ -1,0 +1,100 @@
+"""What answering needs, and how it is done where a question does not say."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from unchunk.chat.prompt import TEMPLATES, Template
+from unchunk.domain import OwnerId
+from unchunk.errors import InvalidInputError
+from unchunk.ports import ChatModel, Conversations, Lexicon, Prompts, Sampling
+from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
+from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.shelf import Where
+from unchunk.telemetry import Telemetry
+
+DEFAULT_TEMPLATE = "context-first"
+# What is worth less, beside the best, is left out of what a model is given: it costs attention
+# and seldom answers. People who search see all.
+_STOP = 0.6
+# How near in meaning each text is to a question.
+Similarity = Callable[[str, Sequence[str]], Awaitable[Sequence[float] | None]]
+
+
+def usual_amount(limit: int, characters: int | None) -> Amount:
+    """What a model is given where nothing else is said."""
+    return Amount(limit, chunks_per_doc=None, budget=characters, stop=_STOP)
+
+
+class Retrieve(Protocol):
+    """Evidence for a question: from the library, or from wherever it is kept."""
+
+    async def __call__(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn],
+        where: Where,
+        amount: Amount,
+        owner: OwnerId,
+        rewritten: str,
+        mode: Mode | None,
+    ) -> Evidence: ...
+
+
+class Elsewhere(Protocol):
+    """Evidence that is not in the library; a collection of somebody else's is one."""
+
+    async def retrieve(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn],
+        where: Where,
+        amount: Amount,
+        owner: OwnerId,
+        rewritten: str,
+        mode: Mode | None,
+    ) -> Evidence: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatManner:
+    """`amount` is how much evidence is enough, in characters; a model's window may hold less.
+
+    With `rewrite`, a model completes questions that lean on the ones before.
+    """
+
+    amount: Amount
+    rag_enabled: bool = True
+    strict: bool = False
+    rewrite: bool = False
+    system_prompt: str = ""
+    template: str = DEFAULT_TEMPLATE
+    templates: Mapping[str, Template] = field(default_factory=lambda: TEMPLATES)
+    sampling: Sampling = field(default_factory=Sampling)
+
+    def template_of(self, name: str) -> Template:
+        """The template of that name; the usual one if there is no name."""
+        name = name or self.template
+        if name not in self.templates:
+            known = ", ".join(self.templates)
+            raise InvalidInputError(f"there is no template {name!r}: use {known}")
+        return self.templates[name]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatParts:
+    """Without a model, answers are quotes."""
+
+    retrieve: Retrieve
+    analyzer: QueryAnalyzer
+    lexicon: Lexicon
+    conversations: Conversations
+    prompts: Prompts
+    telemetry: Telemetry
+    manner: ChatManner
+    model: ChatModel | None = None
+    similarity: Similarity | None = None

@@ -1,0 +1,85 @@
+"""What is asked: messages, where to look for an answer, and how to write it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from unchunk.domain import ConversationId, OwnerId
+from unchunk.errors import InvalidInputError
+from unchunk.ports import Message, Sampling
+from unchunk.retrieval.query import Turn
+from unchunk.retrieval.shelf import Where
+
+NEW = "new"
+"""Instead of a conversation's id: begin one."""
+
+Mode = Literal["auto", "passages", "full documents"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A question with what was said before it; what is None or empty is as the settings say.
+
+    The last of the user's `messages` is the question. In a kept `conversation` that one is all
+    that is needed: what was said before is known. With `rag_enabled` False the messages go to the
+    model as they are. `strict` refuses to answer without evidence.
+    """
+
+    messages: tuple[Message, ...]
+    conversation: ConversationId = ""
+    rag_enabled: bool | None = None
+    mode: Mode = "auto"
+    where: Where = field(default_factory=Where)
+    template: str = ""
+    strict: bool | None = None
+    system_prompt: str | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+
+    def __post_init__(self) -> None:
+        """Lists are taken, too, such as come out of JSON."""
+        object.__setattr__(self, "messages", tuple(self.messages))
+        if not self.messages or self.messages[-1].get("role") != "user":
+            raise InvalidInputError("the last message must be the user's: it is the question")
+        for message in self.messages:
+            if not isinstance(message.get("role"), str):
+                raise InvalidInputError("a message has no role")
+
+    @property
+    def question(self) -> str:
+        return words(self.messages[-1])
+
+    @property
+    def history(self) -> list[Turn]:
+        """What was said before the question, as far as it was said in words."""
+        turns: list[Turn] = []
+        for message in self.messages[:-1]:
+            role = message["role"]
+            if role in ("user", "assistant") and (said := words(message)):
+                turns.append(Turn("user" if role == "user" else "assistant", said))
+        return turns
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, whose it is, what was said before it, and the id that it is traced by."""
+
+    request: ChatRequest
+    owner: OwnerId
+    history: Sequence[Turn]
+    request_id: str = ""
+
+
+def question(text: str) -> tuple[Message, ...]:
+    """The messages of somebody who has only a question."""
+    return ({"role": "user", "content": text},)
+
+
+def words(message: Message) -> str:
+    """What a message says; of a list of parts, those that are text."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        return ""
+    parts = (one.get("text") if isinstance(one, dict) else one for one in content)
+    return "\n".join(one for one in parts if isinstance(one, str))

@@ -1,0 +1,108 @@
+"""Questions to a library, and the conversations that they make."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from unchunk.chat.budget import room, within
+from unchunk.chat.events import Answer, Event, gather
+from unchunk.chat.parts import ChatManner, ChatParts, Elsewhere
+from unchunk.chat.request import ChatRequest
+from unchunk.chat.request import question as messages_of
+from unchunk.chat.turn import turn
+from unchunk.domain import ChatTurn, Conversation, ConversationId, OwnerId
+from unchunk.ports import ChatModel, Conversations, Prompts
+from unchunk.retrieval.retriever import Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What a library talks with: `elsewhere` is where its evidence is, if not in itself."""
+
+    conversations: Conversations
+    prompts: Prompts
+    manner: ChatManner
+    model: ChatModel | None = None
+    elsewhere: Elsewhere | None = None
+
+    async def close(self) -> None:
+        for part in (self.model, self.elsewhere):
+            if part is not None:
+                await part.close()
+
+
+class Talking:
+    """The part of an engine that answers. `owner` is whose question it is; others' are not there."""
+
+    def __init__(self, parts: ChatParts, owner: OwnerId) -> None:
+        self._answering = parts
+        self._owner = owner
+
+    def chat(
+        self, request: ChatRequest, *, owner: OwnerId | None = None, request_id: str = ""
+    ) -> AsyncGenerator[Event, None]:
+        """Answer a question, as a stream of events; closing the stream stops the model.
+
+        Raises before the first event for what cannot be asked; all else is an event.
+        """
+        return turn(self._answering, request, self._whose(owner), request_id)
+
+    async def ask(
+        self,
+        question: str | ChatRequest,
+        *,
+        owner: OwnerId | None = None,
+        request_id: str = "",
+    ) -> Answer:
+        """Answer a question, all at once."""
+        request = question
+        if isinstance(request, str):
+            request = ChatRequest(messages_of(request))
+        async with aclosing(self.chat(request, owner=owner, request_id=request_id)) as events:
+            return gather([event async for event in events])
+
+    async def conversations(
+        self,
+        limit: int = 50,
+        before: ConversationId | None = None,
+        *,
+        owner: OwnerId | None = None,
+    ) -> list[Conversation]:
+        """The latest first; those behind `before`, to go on."""
+        return await self._answering.conversations.recent(self._whose(owner), limit, before)
+
+    async def conversation(
+        self, conversation: ConversationId, *, owner: OwnerId | None = None
+    ) -> tuple[Conversation, list[ChatTurn]]:
+        whose, kept = self._whose(owner), self._answering.conversations
+        return await kept.get(whose, conversation), await kept.turns(whose, conversation)
+
+    async def rename_conversation(
+        self, conversation: ConversationId, title: str, *, owner: OwnerId | None = None
+    ) -> Conversation:
+        return await self._answering.conversations.rename(self._whose(owner), conversation, title)
+
+    async def delete_conversation(
+        self, conversation: ConversationId, *, owner: OwnerId | None = None
+    ) -> None:
+        await self._answering.conversations.delete(self._whose(owner), conversation)
+
+    async def prompts(self, *, owner: OwnerId | None = None) -> dict[str, str]:
+        """What the model is told of questions about a folder, by folder."""
+        return await self._answering.prompts.prompts(self._whose(owner))
+
+    async def set_prompt(self, folder: str, text: str, *, owner: OwnerId | None = None) -> None:
+        """An empty text takes it away."""
+        await self._answering.prompts.set_prompt(self._whose(owner), folder, text)
+
+    async def _usual_amount(self, question: str) -> Amount:
+        """As much evidence as goes to the model beside a question."""
+        parts = self._answering
+        manner = parts.manner
+        space = await room(
+            parts.model, messages_of(question), manner.sampling, manner.amount.budget
+        )
+        return within(manner.amount, space, parts.model)
+
+    def _whose(self, owner: OwnerId | None) -> OwnerId:
+        return self._owner if owner is None else owner

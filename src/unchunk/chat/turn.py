@@ -1,0 +1,216 @@
+"""One question answered, as a stream of events: evidence first, then the answer, checked as it comes.
+
+Whoever closes the stream stops the model. What cannot be had is said in the stream, and what is
+left is the answer: other documents, no documents, quotes instead of a model's words.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+from unchunk.chat import keeping
+from unchunk.chat.budget import Room, room
+from unchunk.chat.draft import Draft
+from unchunk.chat.events import Done, Event, Finish, Planned, SourcesFound, Used, Warned
+from unchunk.chat.events import gather as answer_of
+from unchunk.chat.extractive import extract, write
+from unchunk.chat.gathering import Gathered, gather
+from unchunk.chat.parts import ChatParts
+from unchunk.chat.prompt import assemble
+from unchunk.chat.request import Asked, ChatRequest
+from unchunk.chat.sent import Sent
+from unchunk.domain import OwnerId
+from unchunk.errors import InvalidInputError, MissingPartError, UnchunkError
+from unchunk.ports import ChatModel, Message, Sampling
+from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.telemetry import log
+
+NO_MODEL = "No language model is set up. These are the sentences that answer best, word for word:"
+IN_ITS_PLACE = "The model did not answer. These are the sentences that answer best, word for word:"
+NOTHING = "Nothing was found in the documents that answers this."
+EXTRACTIVE = "extractive"
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What an answer is written from: messages for a model, if one is to be asked, and evidence."""
+
+    messages: Sequence[Message] | None
+    found: Gathered | None = None
+    space: Room | None = None
+
+    @property
+    def documents(self) -> tuple[ReconstructedDocument, ...]:
+        return self.found.evidence.documents if self.found else ()
+
+
+async def turn(
+    parts: ChatParts, request: ChatRequest, owner: OwnerId, request_id: str = ""
+) -> AsyncGenerator[Event, None]:
+    """Raises only before the first event, and only for what cannot be asked at all."""
+    _check(parts, request)
+    kept = await keeping.begin(parts.conversations, request, owner)
+    continued, history = keeping.continued(request, kept)
+    sampling = _sampling(parts.manner.sampling, request.sampling)
+    asked = Asked(replace(continued, sampling=sampling), owner, history, request_id)
+    events: list[Event] = []
+    outcome: Finish = "stopped"
+    try:
+        async with aclosing(_events(parts, asked)) as stream:
+            async for event in stream:
+                events.append(event)
+                if not isinstance(event, Done):
+                    yield event
+        outcome = "failed"
+    except UnchunkError:
+        outcome = "failed"
+        raise
+    finally:
+        answer = answer_of(events, outcome)
+        parts.telemetry.count(f"answers_{answer.finish}")
+        if kept is not None:
+            await keeping.end(parts.conversations, kept, owner, answer)
+    if isinstance(done := events[-1], Done):
+        if kept is not None:
+            done = replace(done, conversation=kept.conversation.id, turn=await kept.number)
+        yield done
+
+
+def _check(parts: ChatParts, request: ChatRequest) -> None:
+    """Refuse what cannot be asked, before anything of it is kept."""
+    parts.manner.template_of(request.template)
+    content = request.messages[-1].get("content")
+    if not content or (isinstance(content, str) and not content.strip()):
+        raise InvalidInputError("there is nothing to answer: the question is empty")
+
+
+async def _events(parts: ChatParts, asked: Asked) -> AsyncGenerator[Event, None]:
+    task = await _prepared(parts, asked)
+    for event in _beginning(task):
+        yield event
+    draft = Draft(task.documents)
+    async with aclosing(_by_model(parts.model, task, draft, asked)) as stream:
+        async for event in stream:
+            yield event
+    if draft.is_empty and task.found is not None:
+        for event in draft.quote(*await _instead(parts, asked, task.found, draft.error)):
+            yield event
+    if draft.is_empty and draft.error is not None:
+        return
+    for warning in draft.doubts():
+        yield warning
+    yield _used(draft, task)
+    model = asked.request.sampling.model or (parts.model.name if parts.model else EXTRACTIVE)
+    yield Done(draft.text, draft.finish, EXTRACTIVE if draft.is_quoted else model)
+
+
+async def _prepared(parts: ChatParts, asked: Asked) -> _Task:
+    request, manner = asked.request, parts.manner
+    rag = manner.rag_enabled if request.rag_enabled is None else request.rag_enabled
+    if not rag or not request.question.strip():
+        log("RAG retrieval request_id=%s rag_enabled=False", asked.request_id)
+        return _Task(request.messages)
+    prompt = await _system_prompt(parts, request, asked.owner)
+    space = await room(
+        parts.model, request.messages, request.sampling, manner.amount.budget, prompt
+    )
+    found = await gather(parts, asked, space)
+    strict = manner.strict if request.strict is None else request.strict
+    if strict and not found.evidence.documents:
+        return _Task(None, found, space)
+    template = manner.template_of(request.template)
+    messages = assemble(
+        template, space.messages, found.context, system_prompt=prompt, strict=strict
+    )
+    return _Task(messages, found, space)
+
+
+async def _by_model(
+    model: ChatModel | None, task: _Task, draft: Draft, asked: Asked
+) -> AsyncGenerator[Event, None]:
+    """What the model says, if one is to be asked; its failure is an event, too."""
+    if model is None or task.messages is None:
+        if task.found is None:
+            error = MissingPartError("no documents are asked and no model is set up: set `chat`")
+            for event in draft.fail(error):
+                yield event
+        return
+    sampling = asked.request.sampling
+    try:
+        async with model.stream(task.messages, sampling, request_id=asked.request_id) as deltas:
+            async for delta in deltas:
+                for event in draft.take(delta):
+                    yield event
+        for event in draft.end():
+            yield event
+    except UnchunkError as error:
+        for event in draft.fail(error):
+            yield event
+
+
+def _beginning(task: _Task) -> list[Event]:
+    """All that is known before the first token."""
+    if task.found is None or task.space is None:
+        return [Planned(rag=False)]
+    evidence = task.found.evidence
+    events: list[Event] = [
+        Planned(True, evidence.plan),
+        SourcesFound(
+            evidence.documents,
+            tuple(asdict(one) for one in evidence.omitted),
+            tuple(one._asdict() for one in evidence.also_see),
+        ),
+        *task.found.warnings,
+    ]
+    if task.space.left_out:
+        said = f"the first {task.space.left_out} messages do not fit into the model's window"
+        events.append(Warned("history", f"{said} of {task.space.window} tokens and were left out"))
+    if not evidence.documents and not task.found.failed:
+        said = "no source was used: nothing was found in the documents that answers this"
+        events.append(Warned("no-source", said))
+    return events
+
+
+async def _instead(
+    parts: ChatParts, asked: Asked, found: Gathered, error: UnchunkError | None
+) -> tuple[str, Finish]:
+    """An answer without a model: what the documents say, word for word."""
+    documents = found.evidence.documents
+    question = found.evidence.plan.search_text or asked.request.question
+    similar = partial(parts.similarity, question) if parts.similarity else None
+    quotes = await extract(question, documents, parts.lexicon, similarity=similar)
+    if not quotes:
+        if error is not None:
+            return "", "failed"
+        return NOTHING, "refused"
+    return (
+        f"{NO_MODEL if error is None else IN_ITS_PLACE}\n\n{write(quotes, Sent(documents))}",
+        "extractive",
+    )
+
+
+async def _system_prompt(parts: ChatParts, request: ChatRequest, owner: OwnerId) -> str:
+    """What is said to the model of every question, and of those about this folder."""
+    general = request.system_prompt
+    folders = request.where.folders or ()
+    own = await parts.prompts.prompt(owner, folders[0]) if len(folders) == 1 else ""
+    texts = (parts.manner.system_prompt if general is None else general, own)
+    return "\n\n".join(one for one in texts if one.strip())
+
+
+def _sampling(usual: Sampling, wanted: Sampling) -> Sampling:
+    return Sampling(
+        wanted.model or usual.model,
+        usual.temperature if wanted.temperature is None else wanted.temperature,
+        usual.max_tokens if wanted.max_tokens is None else wanted.max_tokens,
+        wanted.stop or usual.stop,
+    )
+
+
+def _used(draft: Draft, task: _Task) -> Used:
+    prompt, completion = draft.usage or (None, None)
+    if task.found is None or task.space is None:
+        return Used(0, None, "characters", prompt, completion)
+    space = task.space
+    return Used(task.found.size, space.budget, space.unit, prompt, completion)

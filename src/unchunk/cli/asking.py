@@ -1,0 +1,147 @@
+"""How questions are asked from the command line: the options of them all, and one after the other."""
+
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TypedDict
+
+import click
+
+from unchunk.chat.events import Answer, gather
+from unchunk.chat.request import NEW, ChatRequest, Mode, question
+from unchunk.cli.answers import Terminal
+from unchunk.cli.session import INTERRUPTED, Session
+from unchunk.errors import UnchunkError
+from unchunk.ports import Sampling
+from unchunk.retrieval.display import one_line
+from unchunk.retrieval.shelf import Where
+
+# Others may begin conversations while we begin one.
+_LATEST = 10
+
+
+class Options(TypedDict):
+    folders: tuple[str, ...]
+    names: tuple[str, ...]
+    full: bool
+    passages: bool
+    no_rag: bool
+    strict: bool
+    model: str
+    temperature: float | None
+    max_tokens: int | None
+    stop: tuple[str, ...]
+    template: str
+    why: bool
+
+
+def asking(command: Callable[..., object]) -> Callable[..., object]:
+    """The options of all commands that answer."""
+    for option in reversed(
+        (
+            click.option("--folder", "folders", multiple=True, help="Only from this folder."),
+            click.option(
+                "--name", "names", multiple=True, help="Only from documents of this name."
+            ),
+            click.option("--full", is_flag=True, help="From whole documents, whatever it asks."),
+            click.option("--passages", is_flag=True, help="From passages, whatever it asks."),
+            click.option("--no-rag", is_flag=True, help="Ask the model alone, not the documents."),
+            click.option("--strict", is_flag=True, help="No answer where the documents have none."),
+            click.option("--model", default="", help="Another model of the same provider."),
+            click.option(
+                "--temperature",
+                type=click.FloatRange(0, 1e3),
+                help="How freely the model chooses its words.",
+            ),
+            click.option("--max-tokens", type=click.IntRange(1), help="The longest answer."),
+            click.option("--stop", multiple=True, help="Where the model is to end; repeatable."),
+            click.option("--template", default="", help="context-first or question-first."),
+            click.option("--why", is_flag=True, help="Tell how the question was understood."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+class Asking:
+    """Questions of one conversation, which is known as soon as it has begun, or of none."""
+
+    def __init__(self, session: Session, conversation: str, options: Options) -> None:
+        self._session, self._options = session, options
+        self.conversation = conversation
+
+    def answer(self, text: str) -> int:
+        """Print an answer; the exit status tells how it went. An interrupt ends it alone."""
+        library = self._session.library
+        terminal = Terminal(on_screen=sys.stdout.isatty(), why=self._options["why"])
+        answer, status, since = None, 1, datetime.now(UTC)
+        try:
+            with closing(library.chat(self._request(text))) as events:
+                answer = terminal.show(events)
+        except KeyboardInterrupt:
+            terminal.tell("(stopped)")
+            status = INTERRUPTED
+        except UnchunkError as error:
+            terminal.fail(str(error))
+        self._note(answer, text, since)
+        if answer is None:
+            return status
+        if self._is_without_documents(answer):
+            terminal.tell("(there are no documents; `unchunk add PATH` adds some)")
+        return 1 if answer.error else 0
+
+    def record(self, text: str) -> int:
+        """Print an answer as one line of JSON."""
+        try:
+            with closing(self._session.library.chat(self._request(text))) as events:
+                answer = gather(events)
+        except KeyboardInterrupt:
+            click.echo("(stopped)", err=True)
+            return INTERRUPTED
+        self._session.result(answer.as_dict())
+        return 1 if answer.error else 0
+
+    def _note(self, answer: Answer | None, text: str, since: datetime) -> None:
+        """Find out which conversation was begun; an answer without an end does not tell."""
+        if answer is not None and answer.conversation:
+            self.conversation = answer.conversation
+        elif self.conversation == NEW:
+            for one in self._session.library.conversations(limit=_LATEST):
+                if one.created_at >= since and one.turn_count:
+                    _, turns = self._session.library.conversation(one.id)
+                    if turns[0].question == text:
+                        self.conversation = one.id
+
+    def _is_without_documents(self, answer: Answer) -> bool:
+        asked = answer.plan is not None and answer.plan.rag and not answer.sources.documents
+        elsewhere = self._session.settings.chat_source
+        return asked and not elsewhere and not self._session.library.documents()
+
+    def _request(self, text: str) -> ChatRequest:
+        options = self._options
+        mode: Mode = "full documents" if options["full"] else "auto"
+        if options["passages"]:
+            mode = "passages"
+        return ChatRequest(
+            question(text),
+            self.conversation,
+            rag_enabled=False if options["no_rag"] else None,
+            mode=mode,
+            where=Where(folders=options["folders"] or None, names=options["names"] or None),
+            template=options["template"],
+            strict=True if options["strict"] else None,
+            sampling=Sampling(
+                options["model"], options["temperature"], options["max_tokens"], options["stop"]
+            ),
+        )
+
+
+def check(options: Options) -> None:
+    """Refuse options that exclude each other."""
+    if options["full"] and options["passages"]:
+        raise click.UsageError("--full and --passages exclude each other")
+    where = options["folders"] or options["names"]
+    how = options["full"] or options["passages"] or options["strict"] or options["template"]
+    if options["no_rag"] and (where or how):
+        raise click.UsageError("--no-rag asks no documents: leave out what is said of them")

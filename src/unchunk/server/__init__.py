@@ -1,0 +1,1 @@
+"""The library over HTTP: one engine, rendered as JSON, server-sent events and WebSocket."""

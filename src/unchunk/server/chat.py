@@ -1,0 +1,117 @@
+"""Answers over HTTP: whole, or as they are written."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Body, Header, Request
+from starlette.responses import Response
+
+from unchunk.chat.events import Answer, Event, gather
+from unchunk.domain import OwnerId
+from unchunk.errors import InvalidInputError, TransientError
+from unchunk.server.access import House, InHouse, Owner, RequestId
+from unchunk.server.bodies import ChatBody
+from unchunk.server.rendering import reply
+from unchunk.server.streaming import EventStream, left
+from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN
+
+router = APIRouter(prefix="/api/chat", tags=["chat"])
+
+# What is wrong with a question is known at once, and is then no stream but an error.
+_FIRST_EVENT = 2.0
+_SSE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {}}, "description": "The events of the answer"}
+}
+_Place = Annotated[str | None, Header(max_length=200, description="The last event that came")]
+
+
+@router.post("")
+async def chat(
+    request: Request, body: ChatBody, house: InHouse, owner: Owner, name: RequestId
+) -> Response:
+    """The whole answer, with its sources. Whoever goes away stops it."""
+    house.streams.check()
+    events = house.engine.chat(body.request(), owner=owner, request_id=name)
+    work = asyncio.create_task(_gathered(events))
+    house.streams.follow(cast("asyncio.Task[object]", work))
+    gone = asyncio.create_task(left(request.receive))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        if not work.done():
+            work.cancel()
+            await asyncio.wait([work], timeout=LAST_WORDS)
+    if not work.done() or work.cancelled():
+        if house.streams.is_closing:
+            raise TransientError(SHUTTING_DOWN.message)
+        # Nobody reads this.
+        return Response(status_code=499)
+    return _told(work.result(), name)
+
+
+@router.post("/stream", response_class=Response, responses=_SSE)
+async def chat_stream(
+    house: InHouse,
+    owner: Owner,
+    name: RequestId,
+    body: Annotated[ChatBody | None, Body()] = None,
+    last_event_id: _Place = None,
+) -> Response:
+    """The answer as it is written, as server-sent events.
+
+    With `Last-Event-ID` nothing is asked: the stream of that event goes on behind it.
+    """
+    if last_event_id:
+        return _resumed(house, owner, last_event_id)
+    if body is None:
+        raise InvalidInputError("nothing is asked: send a body with `message` or `messages`")
+    events = house.engine.chat(body.request(), owner=owner, request_id=name)
+    stream = house.streams.begin(owner, events)
+    with house.streams.reading(stream):
+        await stream.begun(min(_FIRST_EVENT, house.options.heartbeat_seconds))
+    if stream.error is not None:
+        await house.streams.stop(stream)
+        raise stream.error
+    return EventStream(house.streams, stream, house.options)
+
+
+@router.get("/stream/{stream}", response_class=Response, responses=_SSE)
+async def join_stream(
+    stream: str, house: InHouse, owner: Owner, last_event_id: _Place = None
+) -> Response:
+    """A stream again, behind `Last-Event-ID` or from its beginning. 204: nothing is left of it."""
+    if last_event_id is not None and last_event_id.rpartition(":")[0] != stream:
+        raise InvalidInputError("`Last-Event-ID` is of another stream")
+    return _resumed(house, owner, last_event_id or f"{stream}:0")
+
+
+@router.delete("/stream/{stream}", status_code=204)
+async def stop_stream(stream: str, house: InHouse, owner: Owner) -> None:
+    """Stop an answer. It is not kept for reading again."""
+    await house.streams.stop(house.streams.find(owner, stream))
+
+
+def _resumed(house: House, owner: OwnerId, event_id: str) -> Response:
+    stream, after = house.streams.place(owner, event_id)
+    if stream.is_over and after == stream.count:
+        # What tells an `EventSource` not to come again.
+        return Response(status_code=204)
+    return EventStream(house.streams, stream, house.options, after)
+
+
+async def _gathered(events: AsyncGenerator[Event]) -> Answer:
+    async with aclosing(events):
+        return gather([event async for event in events])
+
+
+def _told(answer: Answer, name: str) -> Response:
+    """An answer that failed altogether is an error, with all that is known of it."""
+    body = answer.as_dict() | {"request_id": name}
+    if answer.error is None or answer.finish != "failed":
+        return reply(body)
+    body["error"] = answer.error.as_dict() | {"type": answer.error.code, "request_id": name}
+    body["detail"] = answer.error.message
+    return reply(body, 503 if answer.error.transient else 502)

@@ -1,0 +1,134 @@
+"""What goes wrong, as replies of one shape: `error` for programs and people, `detail` as FastAPI
+has it, for clients that know no other.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from unchunk.chat.events import Failed
+from unchunk.errors import (
+    ExtractionError,
+    InvalidInputError,
+    MigrationNeededError,
+    MissingPartError,
+    NotFoundError,
+    OutputError,
+    ProviderRefusedError,
+    ProviderUnavailableError,
+    TransientError,
+    UnchunkError,
+)
+from unchunk.server.rendering import reply
+
+
+class GoneError(NotFoundError):
+    """It was this owner's, and is no longer kept."""
+
+    code = "gone"
+
+
+# The first that fits.
+_STATUS_OF: tuple[tuple[type[UnchunkError], int], ...] = (
+    (InvalidInputError, 400),
+    (GoneError, 410),
+    (NotFoundError, 404),
+    (ExtractionError, 422),
+    (MigrationNeededError, 409),
+    (MissingPartError, 501),
+    (ProviderRefusedError, 502),
+    (OutputError, 507),
+    (TransientError, 503),
+    (UnchunkError, 500),
+)
+_EXTRACTION = {"too-big": 413, "unsupported": 415}
+_STATUSES = {
+    400: "invalid",
+    403: "forbidden",
+    404: "not-found",
+    405: "not-allowed",
+    410: "gone",
+    413: "too-big",
+    421: "wrong-host",
+}
+_INTERNAL = "something went wrong inside; the server's log tells what, under this request id"
+# Of a body that is wrong everywhere, not all is told.
+_MOST, _LONGEST = 20, 100
+
+
+def handle_faults(app: FastAPI) -> None:
+    app.add_exception_handler(UnchunkError, _foreseen)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _malformed)
+
+
+def problem(
+    status: int,
+    kind: str,
+    message: str,
+    request_id: str,
+    *,
+    detail: object = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    error = {"type": kind, "message": message, "request_id": request_id}
+    return reply({"error": error, "detail": detail or message}, status, headers)
+
+
+def unforeseen(request_id: str) -> Response:
+    return problem(500, "internal", _INTERNAL, request_id)
+
+
+def failed(error: Exception) -> Failed:
+    """An error as the event that ends a stream."""
+    if isinstance(error, UnchunkError):
+        return Failed(error.code, str(error), isinstance(error, TransientError))
+    return Failed("internal", _INTERNAL)
+
+
+def described(errors: Sequence[object]) -> tuple[str, list[dict[str, object]]]:
+    """What is wrong with a body, without repeating the body."""
+    told: list[dict[str, object]] = []
+    parts = []
+    for one in errors[:_MOST]:
+        assert isinstance(one, dict)
+        where = [part if isinstance(part, int) else str(part)[:_LONGEST] for part in one["loc"]]
+        message = str(one["msg"])[:300]
+        told.append({"loc": where, "msg": message, "type": str(one["type"])})
+        parts.append(f"{'.'.join(map(str, where)) or 'it'}: {message}")
+    return "; ".join(parts[:3]), told
+
+
+async def _foreseen(request: Request, error: Exception) -> Response:
+    assert isinstance(error, UnchunkError)
+    headers = {}
+    if isinstance(error, ProviderUnavailableError) and error.retry_after is not None:
+        headers["Retry-After"] = str(max(0, ceil(error.retry_after)))
+    return problem(_status(error), error.code, str(error), _id(request), headers=headers)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    kind = _STATUSES.get(error.status_code, "refused")
+    headers = dict(error.headers or {})
+    return problem(error.status_code, kind, str(error.detail), _id(request), headers=headers)
+
+
+async def _malformed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    message, detail = described(error.errors())
+    return problem(422, "malformed", message, _id(request), detail=detail)
+
+
+def _status(error: UnchunkError) -> int:
+    status = next(it for one, it in _STATUS_OF if isinstance(error, one))
+    return _EXTRACTION.get(error.code, status) if isinstance(error, ExtractionError) else status
+
+
+def _id(connection: HTTPConnection) -> str:
+    return str(connection.state.request_id)

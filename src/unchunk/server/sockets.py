@@ -1,0 +1,163 @@
+"""Answers over a WebSocket: one at a time, each with the events that all other edges have.
+
+The client sends `{"type": "ask", "id": ..., ...}` with what `POST /api/chat` takes, and
+`{"type": "cancel", "id": ...}`. It gets `{"type": KIND, "id": ..., ...}`. To ask while an answer
+is being written is refused; to close the socket stops the answer.
+"""
+
+import asyncio
+import json
+from contextlib import aclosing, suppress
+from logging import ERROR
+from traceback import format_exc
+
+from fastapi import APIRouter
+from pydantic import ValidationError
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from unchunk.chat.events import Event, Failed
+from unchunk.chat.request import ChatRequest
+from unchunk.domain import OwnerId
+from unchunk.errors import UnchunkError
+from unchunk.server.access import House, InHouse, Owner, RequestId
+from unchunk.server.bodies import ChatBody
+from unchunk.server.faults import described, failed
+from unchunk.server.rendering import rendered
+from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN, STOPPED
+from unchunk.telemetry import job, log
+
+router = APIRouter(tags=["chat"])
+_LONGEST_ID = 100
+_END = 1.0
+
+
+@router.websocket("/api/chat/ws")
+async def chat_socket(socket: WebSocket, house: InHouse, owner: Owner, name: RequestId) -> None:
+    await socket.accept()
+    await _Conversing(socket, house, owner, name).run()
+
+
+class _Conversing:
+    """One open socket."""
+
+    def __init__(self, socket: WebSocket, house: House, owner: OwnerId, name: str) -> None:
+        self._socket, self._house, self._owner, self._name = socket, house, owner, name
+        self._asked = 0
+        self._current = ""
+        self._work: asyncio.Task[object] | None = None
+        self._is_told = False
+        self._lost = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until the client goes, or takes nothing any more."""
+        hearing = asyncio.create_task(self._listen())
+        losing = asyncio.create_task(self._lost.wait())
+        try:
+            await asyncio.wait({hearing, losing}, return_when=asyncio.FIRST_COMPLETED)
+            if hearing.done():
+                hearing.result()
+        finally:
+            hearing.cancel()
+            losing.cancel()
+            await asyncio.wait([hearing, losing])
+            await self._stop()
+
+    async def _listen(self) -> None:
+        with suppress(WebSocketDisconnect, OSError):
+            while (message := await self._socket.receive())["type"] != "websocket.disconnect":
+                await self._hear(message.get("text"))
+
+    async def _hear(self, text: str | None) -> None:
+        try:
+            given = json.loads(text or "")
+        except (ValueError, RecursionError):
+            given = None
+        if not isinstance(given, dict):
+            await self._say("", Failed("malformed", "a message must be an object of JSON"))
+            return
+        kind, about = given.pop("type", None), given.pop("id", "")
+        if not isinstance(about, str) or len(about) > _LONGEST_ID:
+            message = f"an id must be a text of at most {_LONGEST_ID} characters"
+            await self._say("", Failed("malformed", message))
+        elif kind == "ask":
+            await self._ask(about, given)
+        elif kind == "cancel":
+            if self._is_busy and about in ("", self._current):
+                await self._stop()
+            else:
+                await self._say(about, Failed("not-found", "no such answer is being written"))
+        else:
+            await self._say(about, Failed("malformed", "the type must be `ask` or `cancel`"))
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._work is not None and not self._work.done()
+
+    async def _ask(self, about: str, body: dict[str, object]) -> None:
+        if self._work is not None and self._is_told:
+            # The client has all of it, while its end is still being noted.
+            await asyncio.wait([self._work], timeout=_END)
+        if self._is_busy:
+            message = "an answer is being written: wait for it, or cancel it"
+            await self._say(about, Failed("busy", message, transient=True))
+            return
+        self._asked += 1
+        name = f"{self._name}.{self._asked}"
+        about = about or name
+        try:
+            request = ChatBody.model_validate(body).request()
+            self._house.streams.check()
+        except ValidationError as error:
+            await self._say(about, Failed("malformed", described(error.errors())[0]))
+        except UnchunkError as error:
+            await self._say(about, failed(error))
+        else:
+            with job(name):
+                self._work = asyncio.create_task(self._answer(about, request, name))
+            self._current = about
+            self._house.streams.follow(self._work)
+
+    async def _answer(self, about: str, request: ChatRequest, name: str) -> object:
+        events = self._house.engine.chat(request, owner=self._owner, request_id=name)
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    self._is_told = event.kind in ("done", "error")
+                    await self._say(about, event)
+        except asyncio.CancelledError:
+            is_closing = self._house.streams.is_closing
+            await self._last_word(about, SHUTTING_DOWN if is_closing else STOPPED)
+            raise
+        except (WebSocketDisconnect, OSError):
+            self._lost.set()
+        except UnchunkError as error:
+            await self._last_word(about, failed(error))
+        except Exception as error:  # noqa: BLE001 - the edge of this task: whoever asked is told
+            log("an answer failed: %s", format_exc(), level=ERROR)
+            await self._last_word(about, failed(error))
+        return None
+
+    async def _last_word(self, about: str, event: Event) -> None:
+        with suppress(WebSocketDisconnect, OSError):
+            await self._say(about, event)
+
+    async def _say(self, about: str, event: Event) -> None:
+        """Whoever takes nothing for too long loses the connection."""
+        if WebSocketState.DISCONNECTED in (
+            self._socket.client_state,
+            self._socket.application_state,
+        ):
+            return
+        body = rendered({**event.as_dict(), "type": event.kind, "id": about})
+        try:
+            async with asyncio.timeout(self._house.options.stall_seconds):
+                await self._socket.send_text(body.decode())
+        except TimeoutError as error:
+            self._lost.set()
+            raise WebSocketDisconnect(1001) from error
+
+    async def _stop(self) -> None:
+        work = self._work
+        if work is not None and not work.done():
+            work.cancel()
+            await asyncio.wait([work], timeout=LAST_WORDS)

@@ -1,0 +1,296 @@
+"""Answers that are being written, and those that were a moment ago, for whoever lost the line.
+
+Each is a task of its own that fills a buffer; readers come and go. The buffer ends with the
+answer, which the model's limits bound, and is cut off at `max_stream_bytes` in any case: however
+slow a reader is, no more than that is held for it. Knows nothing of HTTP.
+"""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import secrets
+from array import array
+from asyncio import TimerHandle
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
+from logging import ERROR
+from traceback import format_exc
+
+from unchunk.chat.events import Event, Failed
+from unchunk.domain import OwnerId
+from unchunk.errors import InvalidInputError, NotFoundError, TransientError, UnchunkError
+from unchunk.server.faults import GoneError, failed
+from unchunk.server.options import Options
+from unchunk.server.rendering import rendered
+from unchunk.telemetry import log
+
+PING = b": ping\n\n"
+STOPPED = Failed("stopped", "the answer was stopped")
+SHUTTING_DOWN = Failed("shutting-down", "the server is shutting down: ask again", True)
+_TOO_LONG = Failed("too-long", "the answer is longer than the server sends")
+_PIECE = 64 * 1024
+# How long whoever writes may take to end what they began.
+LAST_WORDS = 5.0
+_RANDOM, _SIGNED = 12, 8
+
+
+class Stream:
+    """One answer as the bytes of an event stream; `error` is why it never began."""
+
+    __slots__ = (
+        "_buffer",
+        "_ends",
+        "_news",
+        "error",
+        "id",
+        "is_left",
+        "is_over",
+        "last_word",
+        "owner",
+        "task",
+        "timer",
+    )
+
+    def __init__(self, name: str, owner: OwnerId) -> None:
+        self.id, self.owner = name, owner
+        self.error: UnchunkError | None = None
+        self.is_over, self.is_left = False, False
+        self.last_word = STOPPED
+        self.task: asyncio.Task[None] | None = None
+        self.timer: TimerHandle | None = None
+        self._buffer = bytearray()
+        self._ends = array("Q")
+        self._news: set[asyncio.Event] = set()
+
+    @property
+    def count(self) -> int:
+        return len(self._ends)
+
+    @property
+    def size(self) -> int:
+        return len(self._buffer)
+
+    @property
+    def has_readers(self) -> bool:
+        return bool(self._news)
+
+    def add(self, event: Event) -> None:
+        """Events count from 1, as their ids do."""
+        data = rendered(event.as_dict())
+        end = f"\nid: {self.id}:{self.count + 1}\n\n".encode()
+        self._buffer += b"event: %b\ndata: %b%b" % (event.kind.encode(), data, end)
+        self._ends.append(len(self._buffer))
+        self._tell()
+
+    def end(self) -> None:
+        self.is_over = True
+        self._tell()
+
+    async def begun(self, patience: float) -> None:
+        """Wait for the first event, but not for long."""
+        with self.reading() as news:
+            try:
+                async with asyncio.timeout(patience):
+                    while not (self.count or self.is_over):
+                        await news.wait()
+            except TimeoutError:
+                pass
+
+    @contextmanager
+    def reading(self) -> Iterator[asyncio.Event]:
+        """What is set whenever there is something new."""
+        news = asyncio.Event()
+        self._news.add(news)
+        try:
+            yield news
+        finally:
+            self._news.discard(news)
+
+    async def pieces(
+        self, after: int, heartbeat: float, gone: "asyncio.Future[None]"
+    ) -> AsyncIterator[bytes]:
+        """What follows event `after`, and a comment while nothing does, until the end or `gone`.
+
+        A reader that is behind gets many events at once.
+        """
+        at = self._ends[after - 1] if after else 0
+        with self.reading() as news:
+            gone.add_done_callback(lambda _: news.set())
+            while not gone.done():
+                news.clear()
+                while at < len(self._buffer) and not gone.done():
+                    piece = bytes(memoryview(self._buffer)[at : at + _PIECE])
+                    at += len(piece)
+                    yield piece
+                if self.is_over and at == len(self._buffer):
+                    return
+                try:
+                    async with asyncio.timeout(heartbeat):
+                        await news.wait()
+                except TimeoutError:
+                    yield PING
+
+    def _tell(self) -> None:
+        for news in self._news:
+            news.set()
+
+
+class Streams:
+    """All streams of a server. Belongs to one event loop."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._running: dict[str, Stream] = {}
+        self._kept: OrderedDict[str, Stream] = OrderedDict()
+        self._others: set[asyncio.Task[object]] = set()
+        self._secret = secrets.token_bytes(32)
+        self.is_closing = False
+
+    @property
+    def running(self) -> int:
+        """How many answers are being written, to whomever."""
+        return len(self._running) + len(self._others)
+
+    @property
+    def kept(self) -> int:
+        return len(self._kept)
+
+    def begin(self, owner: OwnerId, events: AsyncGenerator[Event]) -> Stream:
+        """Write an answer; it stops if nobody reads it for as long as the options say."""
+        self.check()
+        stream = Stream(self._name(owner), owner)
+        self._running[stream.id] = stream
+        stream.task = asyncio.create_task(self._write(stream, events))
+        # A task that is stopped before it began does nothing itself.
+        stream.task.add_done_callback(lambda task: self._retire(stream, task))
+        self._wait_for_readers(stream)
+        return stream
+
+    def follow(self, task: asyncio.Task[object]) -> None:
+        """Let a task that writes an answer for one reader end with the server."""
+        self._others.add(task)
+        task.add_done_callback(self._others.discard)
+
+    def check(self) -> None:
+        """Raise where no further answer can be begun."""
+        if self.is_closing:
+            raise TransientError(SHUTTING_DOWN.message)
+        if self.running >= self._options.max_streams:
+            raise TransientError(f"{self.running} answers are being written: try again later")
+
+    def find(self, owner: OwnerId, name: str) -> Stream:
+        """Another owner's stream is not there, as one that never was."""
+        stream = self._running.get(name) or self._kept.get(name)
+        if stream is not None and stream.owner == owner:
+            return stream
+        if hmac.compare_digest(self._signed(owner, name[:_RANDOM]).encode(), name.encode()):
+            raise GoneError(f"the stream {name} is no longer kept: ask again")
+        raise NotFoundError(f"there is no stream {name[:40]!r}")
+
+    def place(self, owner: OwnerId, event_id: str) -> tuple[Stream, int]:
+        """Where a client was that gives the id of the last event it has."""
+        name, _, number = event_id.rpartition(":")
+        stream = self.find(owner, name)
+        if not (number.isascii() and number.isdecimal() and len(number) < 10):
+            raise InvalidInputError(f"{event_id[:60]!r} is no id of an event")
+        if int(number) > stream.count:
+            raise InvalidInputError(f"the stream {name} has no event {int(number)} yet")
+        return stream, int(number)
+
+    @contextmanager
+    def reading(self, stream: Stream) -> Iterator[None]:
+        """Keep a stream going while somebody reads it."""
+        if stream.timer is not None and not stream.is_over:
+            stream.timer.cancel()
+        try:
+            with stream.reading():
+                yield
+        finally:
+            self._wait_for_readers(stream)
+
+    async def stop(self, stream: Stream) -> None:
+        """End an answer now; its readers are told. Nothing of it is kept."""
+        stream.is_left = True
+        self._forget(stream)
+        if stream.task is not None and not stream.task.done():
+            stream.task.cancel()
+            await asyncio.wait([stream.task], timeout=LAST_WORDS)
+
+    async def close(self) -> None:
+        """End all answers, each with a word to its readers. Closing twice is closing once."""
+        self.is_closing = True
+        tasks = list(self._others)
+        for stream in self._running.values():
+            stream.last_word = SHUTTING_DOWN
+            if stream.task is not None:
+                tasks.append(stream.task)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            log("%d answers are ended, as the server shuts down", len(tasks))
+            await asyncio.wait(tasks, timeout=LAST_WORDS)
+        for stream in [*self._running.values(), *self._kept.values()]:
+            self._forget(stream)
+
+    async def _write(self, stream: Stream, events: AsyncGenerator[Event]) -> None:
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    stream.add(event)
+                    if stream.size > self._options.max_stream_bytes:
+                        stream.add(_TOO_LONG)
+                        break
+        except UnchunkError as error:
+            stream.error = None if stream.count else error
+            stream.add(failed(error))
+        except Exception as error:  # noqa: BLE001 - the edge of this task: its readers are told
+            log("the stream %s failed: %s", stream.id, format_exc(), level=ERROR)
+            stream.add(failed(error))
+
+    def _wait_for_readers(self, stream: Stream) -> None:
+        if stream.is_over or stream.has_readers or stream.id not in self._running:
+            return
+        if stream.timer is not None:
+            stream.timer.cancel()
+        loop = asyncio.get_running_loop()
+        stream.timer = loop.call_later(self._options.resume_seconds, self._leave, stream)
+
+    def _leave(self, stream: Stream) -> None:
+        if stream.task is not None and not stream.is_over and not stream.has_readers:
+            log("nobody reads the stream %s any more: it is stopped", stream.id)
+            stream.is_left = True
+            stream.task.cancel()
+
+    def _retire(self, stream: Stream, task: asyncio.Task[None]) -> None:
+        """Keep what is over for a while; of too much, the oldest goes first."""
+        if task.cancelled():
+            stream.add(stream.last_word)
+        stream.end()
+        self._forget(stream)
+        if stream.is_left or self.is_closing:
+            return
+        self._kept[stream.id] = stream
+        loop = asyncio.get_running_loop()
+        stream.timer = loop.call_later(self._options.kept_seconds, self._forget, stream)
+        size = sum(one.size for one in self._kept.values())
+        while len(self._kept) > self._options.kept_streams or size > self._options.kept_bytes:
+            oldest = next(iter(self._kept.values()))
+            size -= oldest.size
+            self._forget(oldest)
+
+    def _forget(self, stream: Stream) -> None:
+        if stream.timer is not None:
+            stream.timer.cancel()
+            stream.timer = None
+        self._running.pop(stream.id, None)
+        self._kept.pop(stream.id, None)
+
+    def _name(self, owner: OwnerId) -> str:
+        return self._signed(owner, secrets.token_urlsafe(9))
+
+    def _signed(self, owner: OwnerId, name: str) -> str:
+        """So that an id of this owner's which is gone can be told from one that never was."""
+        digest = hmac.digest(self._secret, f"{name} {owner}".encode(), hashlib.sha256)
+        return name + base64.urlsafe_b64encode(digest)[:_SIGNED].decode()

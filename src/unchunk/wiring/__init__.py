@@ -1,0 +1,17 @@
+"""Settings into open things. The only place that names adapters, each when it is needed."""
+
+from unchunk.wiring.collections import open_collection
+from unchunk.wiring.libraries import INCOMING, open_engine
+from unchunk.wiring.models import ModelInfo, get_model, local_models, models_folder
+from unchunk.wiring.providers import make_embedder
+
+__all__ = [
+    "INCOMING",
+    "ModelInfo",
+    "get_model",
+    "local_models",
+    "make_embedder",
+    "models_folder",
+    "open_collection",
+    "open_engine",
+]

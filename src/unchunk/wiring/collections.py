@@ -1,0 +1,132 @@
+"""Chunks that somebody else keeps, opened as the settings and the caller say."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import fields as dataclass_fields
+from typing import TYPE_CHECKING, Any
+
+from unchunk.domain import ChunkingStrategy, OwnerId
+from unchunk.errors import InvalidSettingError
+from unchunk.ports import ChunkSource, Embedder
+from unchunk.retrieval.collection import Collection
+from unchunk.retrieval.foreign import ForeignShelf
+from unchunk.retrieval.query import Mode, Turn
+from unchunk.retrieval.remembering import RememberingEmbedder
+from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.shelf import Where
+from unchunk.settings import Settings
+from unchunk.wiring.manners import manner_of
+from unchunk.wiring.providers import make_embedder
+
+if TYPE_CHECKING:
+    from unchunk.adapters.sources.fields import Fields
+
+
+async def open_collection(
+    settings: Settings,
+    place: str,
+    *,
+    fields: str | Mapping[str, str] = "pages",
+    owner_field: str = "",
+    cut: ChunkingStrategy | None = None,
+) -> Collection:
+    """Chunks that somebody else keeps, at `qdrant:URL#COLLECTION`, `chroma:FOLDER#COLLECTION`,
+    `chroma:URL#COLLECTION` or `chunkenizer:URL`.
+
+    `fields` names a preset, or tells which field holds what. `cut` is how the texts were cut, if
+    that is known.
+    """
+    manner = manner_of(settings)
+    kind, _, rest = place.partition(":")
+    where, _, name = rest.rpartition("#")
+    embedder: Embedder | None = None
+    if kind in ("qdrant", "chroma") and where and name:
+        names = _fields(fields)
+        embedder = RememberingEmbedder(await make_embedder(settings, settings.embedder, None))
+        key = settings.collection_key or None
+        try:
+            if kind == "qdrant":
+                from unchunk.adapters.sources.qdrant import open_qdrant
+
+                source: ChunkSource = await open_qdrant(
+                    where, name, embedder, names, api_key=key, sample=not owner_field
+                )
+            else:
+                from unchunk.adapters.sources.chroma import open_chroma
+
+                source = await open_chroma(
+                    where, name, embedder, names, api_key=key, sample=not owner_field
+                )
+        except BaseException:
+            await embedder.close()
+            raise
+    elif kind == "chunkenizer":
+        from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
+
+        source = ChunkenizerSource(rest or settings.chunkenizer_url, key=settings.collection_key)
+    else:
+        raise InvalidSettingError(
+            f"there is no collection {place!r}: write qdrant:URL#NAME, chroma:FOLDER#NAME,"
+            " chroma:URL#NAME or chunkenizer:URL"
+        )
+    shelf = ForeignShelf(source, owner_field=owner_field, chunking=cut)
+    return Collection(shelf, embedder, settings.owner, manner)
+
+
+def _fields(given: str | Mapping[str, str]) -> "Fields":
+    from unchunk.adapters.sources.fields import PRESETS, Fields
+
+    if isinstance(given, str):
+        if given not in PRESETS:
+            raise InvalidSettingError(f"there are no fields {given!r}: use {', '.join(PRESETS)}")
+        return PRESETS[given]
+    known = {field.name for field in dataclass_fields(Fields)} - {"first_page"}
+    if unknown := set(given) - known:
+        raise InvalidSettingError(
+            f"a chunk has no {', '.join(sorted(unknown))}: its parts are {', '.join(sorted(known))}"
+        )
+    chosen: dict[str, Any] = {name: tuple(it.split(",")) for name, it in given.items()}
+    return Fields(**chosen)
+
+
+class Elsewhere:
+    """The collection that answers come from, opened by the first question that reaches it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opening = asyncio.Lock()
+        self._collection: Collection | None = None
+
+    async def retrieve(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn],
+        where: Where,
+        amount: Amount,
+        owner: OwnerId,
+        rewritten: str,
+        mode: Mode | None,
+    ) -> Evidence:
+        async with self._opening:
+            if self._collection is None:
+                settings = self._settings
+                self._collection = await open_collection(
+                    settings,
+                    settings.chat_source,
+                    fields=settings.collection_fields,
+                    owner_field=settings.collection_owner_field,
+                )
+        return await self._collection.retrieve(
+            question,
+            history=history,
+            where=where,
+            amount=amount,
+            owner=owner,
+            rewritten=rewritten,
+            mode=mode,
+        )
+
+    async def close(self) -> None:
+        if self._collection is not None:
+            await self._collection.close()
