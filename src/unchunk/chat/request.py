@@ -9,6 +9,7 @@ from unchunk.errors import InvalidInputError
 from unchunk.ports import Message, Sampling
 from unchunk.retrieval.query import Turn
 from unchunk.retrieval.shelf import Where
+from unchunk.retrieval.tags import take_tags
 
 NEW = "new"
 """Instead of a conversation's id: begin one."""
@@ -83,3 +84,27 @@ def words(message: Message) -> str:
         return ""
     parts = (one.get("text") if isinstance(one, dict) else one for one in content)
     return "\n".join(one for one in parts if isinstance(one, str))
+
+
+def untagged(messages: Sequence[Message]) -> list[Message]:
+    """The messages, the last one without `source:` tags: those were for the search."""
+    *before, last = messages
+    content = last.get("content")
+    if isinstance(content, str):
+        content = _bare(content)
+    elif isinstance(content, Sequence):
+        content = [_bare_part(one) for one in content]
+    return [*before, {**last, "content": content}]
+
+
+def _bare_part(part: object) -> object:
+    if isinstance(part, str):
+        return _bare(part)
+    if isinstance(part, dict) and isinstance(part.get("text"), str):
+        return {**part, "text": _bare(part["text"])}
+    return part
+
+
+def _bare(text: str) -> str:
+    # Tags alone ask for their documents, and are all that there is to say.
+    return take_tags(text)[0] or text

@@ -18,7 +18,7 @@ from unchunk.chat.extractive import extract, write
 from unchunk.chat.gathering import Gathered, gather
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.prompt import assemble
-from unchunk.chat.request import Asked, ChatRequest
+from unchunk.chat.request import Asked, ChatRequest, untagged
 from unchunk.chat.sent import Sent
 from unchunk.domain import OwnerId
 from unchunk.errors import InvalidInputError, MissingPartError, UnchunkError
@@ -121,7 +121,7 @@ async def _prepared(parts: ChatParts, asked: Asked) -> _Task:
         return _Task(None, found, space)
     template = manner.template_of(request.template)
     messages = assemble(
-        template, space.messages, found.context, system_prompt=prompt, strict=strict
+        template, untagged(space.messages), found.context, system_prompt=prompt, strict=strict
     )
     return _Task(messages, found, space)
 

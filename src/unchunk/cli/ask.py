@@ -41,9 +41,9 @@ def ask(session: Session, question: str, conversation: str, **options: Unpack[Op
     if session.as_json:
         return talk.record(text)
     status = talk.answer(text)
-    if talk.conversation not in ("", NEW):
+    if conversation == NEW != talk.conversation:
         remark = f"(`--conversation {talk.conversation}` goes on with this conversation)"
-        click.echo(click.style(one_line(remark), dim=True), err=True)
+        click.echo(click.style(remark, dim=True), err=True)
     return status
 
 

@@ -14,7 +14,6 @@ from unchunk.cli.answers import Terminal
 from unchunk.cli.session import INTERRUPTED, Session
 from unchunk.errors import UnchunkError
 from unchunk.ports import Sampling
-from unchunk.retrieval.display import one_line
 from unchunk.retrieval.shelf import Where
 
 # Others may begin conversations while we begin one.
