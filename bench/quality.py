@@ -49,7 +49,7 @@ from unchunk.evaluation.layouts import chunking_evaluation, financebench
 from unchunk.evaluation.measures import mean
 from unchunk.evaluation.questions import Question, QuestionSet, Range
 from unchunk.evaluation.running import TOKENS, fill
-from unchunk.retrieval.retriever import Amount
+from unchunk.retrieval.amount import Amount
 from unchunk.settings import load
 from unchunk.text.tokens import get_encoding
 from unchunk.wiring import make_embedder, open_engine

@@ -1,16 +1,23 @@
 """`unchunk.open`, with `async` and without."""
 
 import asyncio
+import gc
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, closing
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
 
 import unchunk
+from unchunk.chat.events import Done
+from unchunk.chat.request import ChatRequest, question
+from unchunk.synchronous import SynchronousEngine
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -59,6 +66,105 @@ def test_a_library_without_async_works_inside_an_event_loop(tmp_path: Path) -> N
             return len(library.documents())
 
     assert asyncio.run(notebook()) == 0
+
+
+def test_an_answer_streams_without_async(tmp_path: Path) -> None:
+    asked = ChatRequest(question("Which sound does the water make?"))
+    with unchunk.open(tmp_path, embedder="hashing") as library:
+        library.add(EXAMPLES / "haiku.md")
+        kinds = [event.kind for event in library.chat(asked)]
+        assert kinds[:2] == ["plan", "sources"]
+        assert kinds[-1] == "done"
+        *_, done = library.chat(asked)
+        assert isinstance(done, Done)
+        with closing(library.chat(asked)) as events:
+            next(events)
+        with pytest.raises(unchunk.UnchunkError, match="the question is empty"):
+            next(library.chat(ChatRequest(question(" "))))
+
+
+class Counting:
+    """An engine with a stream, which knows when that ended."""
+
+    where = ContextVar("where", default="outside")
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+        self.reached = threading.Event()
+
+    @classmethod
+    async def opened(cls) -> "Counting":
+        return cls()
+
+    async def close(self) -> None:
+        self.ended.append("closed")
+
+    async def count(self, hang_at: int = -1) -> AsyncGenerator[int, None]:
+        token = self.where.set("inside")
+        try:
+            for number in range(5):
+                if number == hang_at:
+                    self.reached.set()
+                    await asyncio.Event().wait()
+                assert self.where.get() == "inside"
+                yield number
+        finally:
+            # In another context than it was made in, this is an error.
+            self.where.reset(token)
+            self.ended.append("stream")
+
+
+def counting(engine: SynchronousEngine) -> Counting:
+    assert isinstance(engine._engine, Counting)
+    return engine._engine
+
+
+def test_a_stream_ends_when_it_is_left_off(recwarn: pytest.WarningsRecorder) -> None:
+    with SynchronousEngine(Counting.opened) as engine:
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
+        assert engine.ended == ["stream"]
+        for number in engine.count():
+            if number == 2:
+                break
+        gc.collect()
+        assert engine.ended == ["stream", "stream"]
+        late = engine.count()
+        assert next(late) == 0
+    late.close()
+    del late
+    gc.collect()
+    assert not recwarn.list
+
+
+def test_a_stream_inside_an_event_loop_is_none_of_that_loop() -> None:
+    async def notebook() -> list[int]:
+        with SynchronousEngine(Counting.opened) as engine:
+            found = []
+            for number in engine.count():
+                found.append(number)
+                await asyncio.sleep(0)
+                if number == 3:
+                    break
+            assert not asyncio.get_running_loop()._asyncgens  # type: ignore[attr-defined]  # what it would end
+            return found
+
+    assert asyncio.run(notebook()) == [0, 1, 2, 3]
+
+
+def test_an_interrupt_ends_a_stream_that_waits() -> None:
+    with SynchronousEngine(Counting.opened) as engine:
+        inner = counting(engine)
+
+        def interrupt() -> None:
+            inner.reached.wait()
+            signal.raise_signal(signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt), closing(engine.count(hang_at=2)) as numbers:
+            for _ in numbers:
+                pass
+        assert inner.ended == ["stream"]
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
 
 
 def test_a_library_with_async(tmp_path: Path) -> None:

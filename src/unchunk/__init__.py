@@ -20,10 +20,11 @@ from unchunk.library.purging import Receipt
 from unchunk.opening import open_collection, rag_search, retrieve_chunks
 from unchunk.opening import open_library as open  # noqa: A004 - read as `unchunk.open`
 from unchunk.ports import Sampling
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.collection import Collection
 from unchunk.retrieval.evidence import ChunkResult, Gap, Passage, ReconstructedDocument
 from unchunk.retrieval.query import QueryAnalyzer, QueryPlan, Turn
-from unchunk.retrieval.retriever import Amount, ChunkAwareRetriever, Evidence, Related
+from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence, Related
 from unchunk.retrieval.shelf import Where
 from unchunk.retrieval.snippets import Found, Hit
 from unchunk.text.chunking import chunk, chunk_text, uncovered

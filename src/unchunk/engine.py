@@ -19,12 +19,13 @@ from unchunk.library.intake import Source, check_name, sources
 from unchunk.library.parts import Parts
 from unchunk.library.purging import Receipt, delete, purge, sweep
 from unchunk.library.reindexing import UNFINISHED, Reindexed, migrate, reindex
-from unchunk.retrieval.asking import EVERYWHERE, Asking, Manner
+from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.asking import Asking, Manner
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
-from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.search import LibraryShelf
-from unchunk.retrieval.shelf import Card, Where
+from unchunk.retrieval.shelf import EVERYWHERE, Card, Where
 from unchunk.retrieval.similarity import similarity
 from unchunk.retrieval.snippets import Found
 from unchunk.telemetry import job, log
@@ -33,7 +34,7 @@ from unchunk.telemetry import job, log
 _SHORTEST_PREFIX = 6
 
 
-def _silent(*_: object) -> None:
+def silent(*_: object) -> None:
     """Report to nobody."""
 
 
@@ -104,8 +105,8 @@ class Engine(Talking):
         *paths: str | Path,
         folder: str = "",
         owner: OwnerId | None = None,
-        report: Callable[[Event], None] = _silent,
-        found: Callable[[int], None] = _silent,
+        report: Callable[[Event], None] = silent,
+        found: Callable[[int], None] = silent,
     ) -> list[Outcome]:
         """Add files, folders and patterns; `found` is told how many files that is.
 
@@ -134,7 +135,7 @@ class Engine(Talking):
         """
         whose = self._whose(owner)
         with job():
-            ingest = await self._ingest(_silent)
+            ingest = await self._ingest(silent)
             [outcome] = await ingest.add([Source(path, check_name(name))], whose, _folder(folder))
             if attributes is not None and outcome.document:
                 await self._parts.catalog.describe(whose, outcome.document, attributes)
@@ -144,8 +145,8 @@ class Engine(Talking):
         self,
         *documents: str,
         owner: OwnerId | None = None,
-        report: Callable[[Event], None] = _silent,
-        found: Callable[[int], None] = _silent,
+        report: Callable[[Event], None] = silent,
+        found: Callable[[int], None] = silent,
     ) -> list[Outcome]:
         """Go on with what is pending or failed: all of it, or the documents that are named."""
         owner = self._whose(owner)
@@ -223,7 +224,7 @@ class Engine(Talking):
         self,
         *references: str,
         owner: OwnerId | None = None,
-        report: Callable[[str, int, int], None] = _silent,
+        report: Callable[[str, int, int], None] = silent,
     ) -> Reindexed:
         """Write some documents anew from their texts."""
         self._parts.spaces.check()
@@ -234,13 +235,13 @@ class Engine(Talking):
         with job():
             return await reindex(self._parts, chosen, self._flow, report)
 
-    async def migrate(self, *, report: Callable[[str, int, int], None] = _silent) -> Reindexed:
+    async def migrate(self, *, report: Callable[[str, int, int], None] = silent) -> Reindexed:
         """Bring the whole library, all owners', to what the settings want."""
         with job():
             return await migrate(self._parts, self._flow, report)
 
     async def doctor(
-        self, *, fix: bool = False, watch: Callable[[int, int], None] = _silent
+        self, *, fix: bool = False, watch: Callable[[int, int], None] = silent
     ) -> Examination:
         """Prove that texts, originals and index agree; mend what can be with `fix`."""
         with job():
@@ -251,7 +252,7 @@ class Engine(Talking):
         target: str | Path,
         *,
         owner: OwnerId | None = None,
-        watch: Callable[[str, int, int], None] = _silent,
+        watch: Callable[[str, int, int], None] = silent,
     ) -> Moved:
         """Write all owners' documents, or one's, to an archive."""
         with job():
@@ -262,7 +263,7 @@ class Engine(Talking):
         source: str | Path,
         *,
         owner: OwnerId | None = None,
-        watch: Callable[[str, int, int], None] = _silent,
+        watch: Callable[[str, int, int], None] = silent,
     ) -> Moved:
         """Bring an archive in, after all of it was verified."""
         with job():

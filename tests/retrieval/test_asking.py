@@ -17,8 +17,9 @@ from unchunk.adapters.index.edge import EdgeIndex
 from unchunk.engine import Engine
 from unchunk.errors import IndexUnavailableError, InvalidInputError, ProviderUnavailableError
 from unchunk.library.lazy import LazyIndex
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.query import Turn
-from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Where
 
 QUESTION = "Where does the white whale swim?"

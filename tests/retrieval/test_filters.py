@@ -10,7 +10,7 @@ import pytest
 
 from adapters.extract import making
 from unchunk.errors import InvalidInputError
-from unchunk.retrieval.retriever import Amount
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.shelf import Where
 from unchunk.settings import load
 from unchunk.synchronous import SynchronousEngine

@@ -16,8 +16,9 @@ from unchunk.domain import Span
 from unchunk.engine import Engine
 from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Reranker
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
-from unchunk.retrieval.retriever import Amount, ChunkAwareRetriever, Evidence
+from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
 from unchunk.retrieval.shelf import Sheet
 
 QUESTION = "What color is the house?"

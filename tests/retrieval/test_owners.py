@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from unchunk.errors import NotFoundError
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.query import Turn
-from unchunk.retrieval.retriever import Amount
 from unchunk.retrieval.shelf import Where
 from unchunk.settings import load
 from unchunk.synchronous import SynchronousEngine

@@ -15,9 +15,10 @@ from shelves import Found, WrittenShelf
 from unchunk.domain import Span
 from unchunk.engine import Engine
 from unchunk.errors import ProviderUnavailableError
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.query import Turn
-from unchunk.retrieval.retriever import Amount, ChunkAwareRetriever, Evidence
+from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
 from unchunk.retrieval.shelf import Sheet, Where
 
 QUESTION = "What color is the house?"

@@ -12,7 +12,7 @@ from homes import Home
 from servers import qdrant
 from sheets import coverage, prose, without_marks
 from unchunk.engine import Engine
-from unchunk.retrieval.retriever import Amount
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.shelf import Where
 
 FACT = "the keeper of the lighthouse owns seven zebra finches"

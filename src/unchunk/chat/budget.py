@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from unchunk.chat.request import words
 from unchunk.errors import InvalidInputError
 from unchunk.ports import ChatModel, Message, Sampling
-from unchunk.retrieval.retriever import Amount
+from unchunk.retrieval.amount import Amount
 
 # What an answer gets of a window where nothing is said about its length: a quarter, and no more
 # than most answers need.

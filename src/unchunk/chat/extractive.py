@@ -157,12 +157,22 @@ def _quotes(
         place = every[at].place
         best[place] = max(values[at], best.get(place, 0.0))
     runs.sort(key=lambda run: (-best[every[run[0]].place], run[0]))
-    return [_quote(every[run[0]], every[run[-1]]) for run in runs]
+    quotes: list[Quote] = []
+    titled: set[tuple[int, int, tuple[int, int]]] = set()
+    for run in runs:
+        first, last = every[run[0]], every[run[-1]]
+        titles = first.unit.titles
+        if titles and (table := (first.place, first.passage.start, titles)) not in titled:
+            # A row alone says nothing.
+            titled.add(table)
+            quotes.append(_quote(first, first, titles))
+        quotes.append(_quote(first, last, (first.unit.start, last.unit.end)))
+    return quotes
 
 
-def _quote(first: Sentence, last: Sentence) -> Quote:
+def _quote(first: Sentence, last: Sentence, within: tuple[int, int]) -> Quote:
     document, passage = first.document, first.passage
-    start, end = first.unit.start, last.unit.end
+    start, end = within
     return Quote(
         document.document,
         document.name,

@@ -12,8 +12,9 @@ from unchunk.chat.parts import ChatParts
 from unchunk.chat.request import Asked
 from unchunk.chat.rewriting import rewrite
 from unchunk.errors import InvalidInputError, UnchunkError
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
-from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.selection import NO_ROOM, Omission
 from unchunk.telemetry import log
 

@@ -8,8 +8,9 @@ from unchunk.chat.prompt import TEMPLATES, Template
 from unchunk.domain import OwnerId
 from unchunk.errors import InvalidInputError
 from unchunk.ports import ChatModel, Conversations, Lexicon, Prompts, Sampling
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
-from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Where
 from unchunk.telemetry import Telemetry
 

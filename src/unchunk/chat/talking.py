@@ -12,7 +12,7 @@ from unchunk.chat.request import question as messages_of
 from unchunk.chat.turn import turn
 from unchunk.domain import ChatTurn, Conversation, ConversationId, OwnerId
 from unchunk.ports import ChatModel, Conversations, Prompts
-from unchunk.retrieval.retriever import Amount
+from unchunk.retrieval.amount import Amount
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,8 @@ class Unit(NamedTuple):
 
     `under` is what else tells what it is about: the heading above it in the text, and the titles
     of a table's columns. `follows` tells that it goes on where the unit before it ends, in the same
-    paragraph. `cut_before` and `cut_after` tell that it is a part of something longer.
+    paragraph. `cut_before` and `cut_after` tell that it is a part of something longer. `titles` is
+    where the titles of a row's columns stand.
     """
 
     start: int
@@ -41,6 +42,7 @@ class Unit(NamedTuple):
     follows: bool = False
     cut_before: bool = False
     cut_after: bool = False
+    titles: tuple[int, int] | None = None
 
 
 def units(text: str) -> list[Unit]:
@@ -57,7 +59,8 @@ class _Reader:
         self._kind: Kind = "sentence"
         self._lines = 0
         self._fence = ""
-        self._heading = self._titles = ""
+        self._heading = ""
+        self._titles: tuple[int, int] | None = None
 
     def read(self) -> Iterator[Unit]:
         lines = [line.span() for line in _LINE.finditer(self._text) if line[0]]
@@ -76,7 +79,7 @@ class _Reader:
                 yield from self._unit(start, end, "code")
         elif not line.strip():
             yield from self._close()
-            self._titles = ""
+            self._titles = None
         elif fence:
             yield from self._close()
             self._fence = fence[1]
@@ -90,7 +93,7 @@ class _Reader:
             yield from self._close()
         elif "|" in line and _TABLE_RULE.match(following):
             yield from self._close()
-            self._titles = line
+            self._titles = _stripped(self._text, start, end)
         elif line.lstrip().startswith("|") or (self._titles and "|" in line):
             yield from self._close()
             yield from self._unit(start, end, "row")
@@ -124,18 +127,24 @@ class _Reader:
             start = stop
 
     def _unit(self, start: int, end: int, kind: Kind) -> Iterator[Unit]:
-        said = self._text[start:end]
-        start, end = start + len(said) - len(said.lstrip()), start + len(said.rstrip())
-        under = f"{self._heading} {self._titles}" if kind == "row" else self._heading
+        start, end = _stripped(self._text, start, end)
+        under, titles = self._heading, self._titles if kind == "row" else None
+        if titles:
+            under = f"{under} {self._text[slice(*titles)]}"
         at = start
         while end - at > LONGEST:
             cut = _place_to_cut(self._text, at)
-            yield Unit(at, cut, kind, under, cut_before=at > start, cut_after=True)
+            yield Unit(at, cut, kind, under, cut_before=at > start, cut_after=True, titles=titles)
             at = cut
             while at < end and self._text[at].isspace():
                 at += 1
         if at < end:
-            yield Unit(at, end, kind, under, cut_before=at > start)
+            yield Unit(at, end, kind, under, cut_before=at > start, titles=titles)
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    said = text[start:end]
+    return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
 
 
 def _place_to_cut(text: str, start: int) -> int:

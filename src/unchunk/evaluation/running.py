@@ -8,12 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
-from unchunk.engine import Engine
+from unchunk.engine import Engine, silent
 from unchunk.errors import InvalidInputError, ProviderUnavailableError
 from unchunk.evaluation.measures import cover, ndcg, recall, reciprocal_rank
 from unchunk.evaluation.questions import Question, QuestionSet, Range
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
-from unchunk.retrieval.retriever import Amount
 from unchunk.text.tokens import get_encoding
 
 TOKENS = (500, 1000, 1500, 2000)
@@ -21,10 +21,6 @@ _LIMIT = 10
 _CHUNKS_PER_DOCUMENT = 3
 _READABLE = " ,;()&'+=@!"
 _LONGEST_NAME = 180
-
-
-def _silent(*_: object) -> None:
-    """Report to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +56,8 @@ class Filled:
 async def fill(
     engine: Engine,
     asked: QuestionSet,
-    report: Callable[..., None] = _silent,
-    found: Callable[[int], None] = _silent,
+    report: Callable[..., None] = silent,
+    found: Callable[[int], None] = silent,
 ) -> Filled:
     """Add the set's documents as files; what is there already is left as it is.
 
@@ -93,7 +89,7 @@ async def ask(
     engine: Engine,
     asked: QuestionSet,
     ids: Mapping[str, str],
-    watch: Callable[[int, int], None] = _silent,
+    watch: Callable[[int, int], None] = silent,
 ) -> Asked:
     """Each question by itself, with the history it has; `watch` is told how many are done."""
     figures: list[Figures] = []

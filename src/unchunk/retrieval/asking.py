@@ -6,13 +6,14 @@ from typing import Any, TypeVar
 
 from unchunk.domain import OwnerId
 from unchunk.ports import Catalog, Reranker
+from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.display import harmless, show, show_hits
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.fusion import Fusion
 from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
-from unchunk.retrieval.retriever import Amount, ChunkAwareRetriever, Evidence, check
-from unchunk.retrieval.shelf import Card, Shelf, Where
+from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
+from unchunk.retrieval.shelf import ANY_SCORE, EVERYWHERE, Card, Shelf, Where
 from unchunk.retrieval.snippets import Found, snippets
 from unchunk.retrieval.words import Words
 from unchunk.telemetry import Telemetry, job
@@ -20,9 +21,6 @@ from unchunk.telemetry import Telemetry, job
 A = TypeVar("A")
 
 _KEPT, _SECONDS = 200, 300.0
-# Below every cosine.
-_ANY = -2.0
-EVERYWHERE = Where()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,9 @@ class Asking:
         check(question, Amount(limit))
         with job(), self._telemetry.stage("search"):
             self._telemetry.count("searches")
-            return await snippets(self._shelf, question, owner, where, limit=limit, min_score=_ANY)
+            return await snippets(
+                self._shelf, question, owner, where, limit=limit, min_score=ANY_SCORE
+            )
 
     async def retrieve(
         self,

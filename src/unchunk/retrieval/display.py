@@ -10,6 +10,7 @@ from itertools import chain
 
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.snippets import Hit
+from unchunk.retrieval.words import UNSPACED
 
 _INDENT = "    "
 _LABELS = {
@@ -37,8 +38,7 @@ _FORMS = (
 )
 _ENDING = re.compile(rf"(?<=\w{{4}})(?:{_FORMS})$")
 _FORM = rf"(?:{_FORMS}|['’]s|en|n)?"
-# Words of these scripts stand without blanks between them, or take their endings without one.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+# Words of this script take their endings without a blank.
 _SUFFIXED = re.compile(r"[\uac00-\ud7a3]")
 _SHORT = 4
 _PREVIEW = 200
@@ -120,7 +120,7 @@ def _pattern(word: str) -> str:
     word = word.strip().lower()
     if not any(sign.isalnum() for sign in word):
         return ""
-    if _UNSPACED.search(word):
+    if UNSPACED.search(word):
         return re.escape(word)
     if _SUFFIXED.search(word):
         return rf"(?<!\w){re.escape(word)}"

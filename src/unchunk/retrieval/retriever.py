@@ -1,66 +1,33 @@
 """A question into evidence: planned, found, put together again, fitted, and explained."""
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isnan
 from typing import NamedTuple
 
 from unchunk.domain import DocumentId, OwnerId
-from unchunk.errors import InvalidInputError
 from unchunk.ports import Reranker
+from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.looking import Look, Looker, Request
 from unchunk.retrieval.marking import tag_for
 from unchunk.retrieval.names import match_names
 from unchunk.retrieval.query import Mode, QueryAnalyzer, QueryPlan, Turn
-from unchunk.retrieval.selection import NO_ROOM, Draft, Omission, excerpt, select
-from unchunk.retrieval.shelf import Candidate, Card, Dropped, Place, Sheet, Shelf, Where
+from unchunk.retrieval.selection import Omission, select
+from unchunk.retrieval.shelf import (
+    ANY_SCORE,
+    EVERYWHERE,
+    Candidate,
+    Card,
+    Dropped,
+    Place,
+    Shelf,
+    Where,
+)
 from unchunk.retrieval.snippets import settled
+from unchunk.retrieval.wholes import wanted_whole, wholes
 
-_EVERYWHERE = Where()
 _RELATED = 3
 _LISTED = 5
-_MOST = 1000
-_CUT = "too long to be shown whole: cut around what was found"
-# Below every cosine.
-_ANY = -2.0
-# No chunk of a sensible size is shorter, so that this many characters are this many chunks.
-_SHORTEST = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """How much is wanted: `limit` documents, with at most `chunks_per_doc` hits each.
-
-    `min_score` None means what is sensible for the scorer. `budget` is in what `measure`
-    counts, and None means no end. The first `full_documents` come whole where the question asks
-    for it, each cut around its matches at `full_length` characters. Where the best hit is worth 1,
-    what is worth less than `stop` is left out, neighbours too.
-    """
-
-    limit: int = 10
-    chunks_per_doc: int | None = 3
-    include_adjacent: bool = True
-    min_score: float | None = None
-    budget: int | None = None
-    measure: Callable[[str], int] = len
-    full_documents: int = 3
-    full_length: int = 8000
-    also_see: bool = True
-    stop: float = 0.0
-
-
-def check(question: str, amount: Amount) -> None:
-    """Refuse what cannot be asked."""
-    if not question.strip():
-        raise InvalidInputError("there is nothing to search for: the question is empty")
-    if not 1 <= amount.limit <= _MOST:
-        raise InvalidInputError(f"limit {amount.limit} is not between 1 and {_MOST}")
-    if amount.chunks_per_doc is not None and amount.chunks_per_doc < 1:
-        raise InvalidInputError(f"chunks_per_doc {amount.chunks_per_doc} is less than 1")
-    if amount.min_score is not None and isnan(amount.min_score):
-        raise InvalidInputError("min_score is no number")
 
 
 class Related(NamedTuple):
@@ -115,7 +82,7 @@ class ChunkAwareRetriever:
         min_score: float | None = None,
         *,
         content_type: str | None = None,
-        where: Where = _EVERYWHERE,
+        where: Where = EVERYWHERE,
         owner: OwnerId | None = None,
     ) -> list[ReconstructedDocument]:
         """The documents that answer best, each with its best chunks and what stands around them."""
@@ -129,7 +96,7 @@ class ChunkAwareRetriever:
         self,
         query: str,
         *,
-        where: Where = _EVERYWHERE,
+        where: Where = EVERYWHERE,
         amount: Amount | None = None,
         owner: OwnerId | None = None,
     ) -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
@@ -149,7 +116,7 @@ class ChunkAwareRetriever:
         question: str,
         *,
         history: Sequence[Turn] = (),
-        where: Where = _EVERYWHERE,
+        where: Where = EVERYWHERE,
         amount: Amount | None = None,
         owner: OwnerId | None = None,
         rewritten: str = "",
@@ -199,16 +166,16 @@ class ChunkAwareRetriever:
             # All of a document that was named is wanted, however little of it answers.
             chosen = (card.document for card in named)
             inside = tuple(it for it in chosen if where.documents is None or it in where.documents)
-            request = replace(request, where=replace(where, documents=inside), min_score=_ANY)
+            request = replace(request, where=replace(where, documents=inside), min_score=ANY_SCORE)
         look = await self._looker.look(request) if texts else Look()
-        wanted = _wanted_whole(plan, named, look, amount)
+        wanted = wanted_whole(plan, named, look, amount)
         sheets = await self._shelf.open(owner, wanted, request.where) if wanted else {}
         # One tag for all that is shown together.
         opened = (*sheets.values(), *(draft.sheet for draft in look.drafts))
         tag = (
             tag_for(it.text for sheet in opened for it in sheet.pieces.values()) if sheets else None
         )
-        whole, omitted = _whole([sheets[it] for it, _ in wanted if it in sheets], look, amount, tag)
+        whole, omitted = wholes([sheets[it] for it, _ in wanted if it in sheets], look, amount, tag)
         room = amount.budget
         if room is not None:
             room -= sum(amount.measure(one.full_content) for one in whole)
@@ -313,42 +280,6 @@ def _insisted(plan: QueryPlan, mode: Mode | None) -> QueryPlan:
     return replace(plan, mode=mode, reasons=(*plan.reasons, f"{mode} were asked for"))
 
 
-def _whole(
-    sheets: Sequence[Sheet], look: Look, amount: Amount, tag: str | None
-) -> tuple[list[ReconstructedDocument], list[Omission]]:
-    """Full documents, or as much of them around their matches as there is room for."""
-    scores = {draft.sheet.document: draft.scores for draft in look.drafts}
-    names = {sheet.document for sheet in sheets}
-    whole: list[ReconstructedDocument] = []
-    omitted = []
-    room = amount.budget
-    kept_free = _for_hits([one for one in look.drafts if one.sheet.document in names], amount)
-    for sheet in (one for one in sheets if one.pieces):
-        matches = scores.get(sheet.document, {})
-        made = excerpt(sheet, matches, amount.full_length, tag=tag)
-        if room is not None:
-            kept_free.pop(sheet.document, None)
-            free = max(room - sum(kept_free.values()), 0)
-            if amount.measure(made.full_content) > free:
-                made = excerpt(sheet, matches, free, amount.measure, tag=tag)
-            room -= amount.measure(made.full_content)
-        if made.passages:
-            whole.append(made)
-        # Of what was found in it, it will be said that there is no room.
-        if (made.passages or not matches) and (left_out := _left_out(made)):
-            reason = _CUT if made.passages else NO_ROOM
-            omitted.append(Omission(sheet.document, made.name, left_out, None, reason))
-    return whole, omitted
-
-
-def _for_hits(drafts: Sequence[Draft], amount: Amount) -> dict[DocumentId, int]:
-    """What the hits of each document take by themselves, as far as there is room for them."""
-    if amount.budget is None:
-        return {}
-    hits = select(drafts, reach=0, budget=amount.budget, measure=amount.measure).documents
-    return {one.document: amount.measure(one.full_content) for one in hits}
-
-
 def _named(name: str, cards: Sequence[Card]) -> tuple[list[Card], tuple[str, ...]]:
     """The documents that the name may mean; names that are near, if there is none."""
     by_path: dict[str, list[Card]] = {}
@@ -371,51 +302,3 @@ def _outside(named: Sequence[Card], evidence: Evidence) -> Iterator[str]:
 
 def _path(card: Card) -> str:
     return f"{card.folder}/{card.name}" if card.folder else card.name
-
-
-def _wanted_whole(
-    plan: QueryPlan, named: Sequence[Card], look: Look, amount: Amount
-) -> dict[tuple[DocumentId, int], Sequence[int]]:
-    """Which documents are to be whole, in what order, and which of their chunks that takes."""
-    scores = {draft.sheet.document: draft.scores for draft in look.drafts}
-    if plan.mode == "sources":
-        return {
-            (card.document, card.generation): _around(
-                scores.get(card.document, ()), card.chunk_count, card.length, amount.full_length
-            )
-            for card in named
-        }
-    if plan.mode == "passages":
-        return {}
-    generations = {one.place.document: one.place.generation for one in look.found}
-    return {
-        (sheet.document, generations[sheet.document]): _around(
-            scores[sheet.document], sheet.chunk_count, sheet.length, amount.full_length
-        )
-        for sheet in (draft.sheet for draft in look.drafts[: amount.full_documents])
-    }
-
-
-def _around(
-    matches: Iterable[int], chunk_count: int | None, length: int | None, most: int
-) -> Sequence[int]:
-    """Which chunks of a document can be shown: all of a short one, else those near its matches."""
-    reach = most // _SHORTEST + 1
-    if chunk_count is not None and (chunk_count <= reach or (length or most + 1) <= most):
-        return range(chunk_count)
-    end = chunk_count if chunk_count is not None else sys.maxsize
-    middles = [*matches] or [0]
-    near = {at for one in middles for at in range(max(one - reach, 0), min(one + reach + 1, end))}
-    return sorted(near)
-
-
-def _left_out(document: ReconstructedDocument) -> tuple[tuple[int, int], ...]:
-    """The runs of chunks that are not shown; all of them, if not even one is shown whole."""
-    count = document.chunk_count or 0
-    shown = {(it.first_chunk, it.last_chunk) for it in document.passages}
-    if count and (not shown or shown & {gap[:2] for gap in document.gaps}):
-        return ((0, count - 1),)
-    edges = [-1, *(edge for it in document.passages for edge in (it.first_chunk, it.last_chunk))]
-    edges.append(count)
-    pairs = zip(edges[::2], edges[1::2], strict=True)
-    return tuple((before + 1, after - 1) for before, after in pairs if after - before > 1)

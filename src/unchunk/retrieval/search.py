@@ -18,6 +18,7 @@ from unchunk.ports import Catalog, Lexicon, OpenSpace
 from unchunk.retrieval.evidence import Metadata, Piece
 from unchunk.retrieval.fusion import Fusion, best_first, by_rank
 from unchunk.retrieval.shelf import (
+    EVERYWHERE,
     Candidate,
     Card,
     Dropped,
@@ -37,7 +38,6 @@ from unchunk.telemetry import Telemetry
 _DEPTH = 50
 # A chunk that means little to the embedder still counts if it has this much of the words.
 _WORDS = 0.5
-_EVERYWHERE = Where()
 _NOTHING_THERE = "no document is as the filters say"
 
 
@@ -86,7 +86,7 @@ class LibraryShelf:
             if len(found) >= limit or all(one.complete for one in seen) or depth >= MOST:
                 break
             depth *= 4
-        if not found and where != _EVERYWHERE and any(one.vector is not None for one in seen):
+        if not found and where != EVERYWHERE and any(one.vector is not None for one in seen):
             # By meaning anything is found that there is.
             asked.notes.append(_NOTHING_THERE)
         carried = {key for key, _ in asked.also}

@@ -64,14 +64,13 @@ def select(
     reach: int = 1,
     budget: int | None = None,
     measure: Measure = len,
-    overhead: int = 0,
     price: float = PRICE,
     needed: float = 0.0,
     tag: str | None = None,
 ) -> Selected:
     """The documents with what is worth showing of them, within the budget.
 
-    The sum of `measure(full_content)` and `overhead` over all documents is at most `budget`.
+    The sum of `measure(full_content)` over all documents is at most `budget`.
     Where that is too little, the least relevant leaves first: context, then hits, so that no
     hit leaves while context stays, nor a better one while a worse one stays. Of a best hit
     that does not fit by itself the beginning is shown, marked as cut. `measure` is called a
@@ -84,14 +83,14 @@ def select(
             place, one.sheet, one.scores, one.values, reach=reach, price=price, needed=needed
         )
     )
-    showing = _Showing(drafts, ordered, measure, overhead, tag)
+    showing = _Showing(drafts, ordered, measure, tag)
     taken = len(ordered)
     if ordered and budget is not None:
         taken = most(lambda n: showing.size(n) <= budget, taken, showing.guess(budget))
     documents = showing.documents(taken)
     omitted = list(_gone(drafts))
     if ordered and not taken:
-        room = (budget or 0) - overhead
+        room = budget or 0
         documents = _cut(drafts, ordered[0], showing.tag, lambda text: measure(text) <= room)
         omitted += (_shortage(drafts[place], one) for place, one in documents.items())
         taken = len(documents)
@@ -135,11 +134,10 @@ class _Showing:
         drafts: Sequence[Draft],
         ordered: Sequence[Item],
         measure: Measure,
-        overhead: int,
         tag: str | None,
     ) -> None:
         self._drafts, self._ordered = drafts, ordered
-        self._measure, self._overhead = measure, overhead
+        self._measure = measure
         self._chunks: dict[int, list[tuple[int, ...]]] = {}
         for item in ordered:
             self._chunks.setdefault(item.place, []).append(item.chunks)
@@ -158,7 +156,7 @@ class _Showing:
 
     def size(self, taken: int) -> int:
         """Measures only documents that were not measured alike before."""
-        return sum(self._size(*one) + self._overhead for one in self._numbers(taken))
+        return sum(self._size(*one) for one in self._numbers(taken))
 
     def guess(self, budget: int) -> int:
         """About how many items there is room for, to judge by the document of the best."""

@@ -44,6 +44,11 @@ class Where:
             )
 
 
+EVERYWHERE = Where()
+# Below every cosine.
+ANY_SCORE = -2.0
+
+
 class Place(NamedTuple):
     """Where a chunk is; `generation` is 0 where documents are not counted."""
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 # Compounds are one word: a 'full-time' job is not 'full'.
 _WORD = re.compile(r"[^\W_]+(?:['’.&\-‐‑][^\W_]+)*")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _SIBILANT = re.compile(r"(?:[sxz]|[cs]h)\Z")
 _SHORT = re.compile(r"[^aeiouy]*[aeiou][bdgklmnprt]\Z")
 _IZE = re.compile(r"(?<=[a-z]{3})([iy])[sz]e\Z")
@@ -146,7 +146,7 @@ class WordList:
         self._phrases: dict[str, set[tuple[str, ...]]] = {}
         self._parts: list[str] = []
         for entry in map(str.casefold, entries):
-            if _UNSPACED.search(entry):
+            if UNSPACED.search(entry):
                 # Such a script does not tell where a word ends.
                 self._parts.append(entry.strip())
                 continue

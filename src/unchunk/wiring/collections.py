@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from unchunk.domain import ChunkingStrategy, OwnerId
 from unchunk.errors import InvalidSettingError
 from unchunk.ports import ChunkSource, Embedder
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.collection import Collection
 from unchunk.retrieval.foreign import ForeignShelf
 from unchunk.retrieval.query import Mode, Turn
 from unchunk.retrieval.remembering import RememberingEmbedder
-from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Where
 from unchunk.settings import Settings
 from unchunk.wiring.manners import manner_of

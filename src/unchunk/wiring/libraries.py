@@ -31,7 +31,8 @@ _BESIDE_CATALOG = (f"{_CATALOG}-journal", f"{_CATALOG}-shm", f"{_CATALOG}-wal")
 INCOMING = "incoming"
 _PREFIX = "unchunk-"
 _LOCK = "lock"
-_OWN = (_CATALOG, *_BESIDE_CATALOG, INCOMING, INDEX, _LOCK, MODELS, "uploads", FILE)
+_QUESTIONS = "questions.txt"  # what was typed into a chat
+_OWN = (_CATALOG, *_BESIDE_CATALOG, INCOMING, INDEX, _LOCK, MODELS, "uploads", FILE, _QUESTIONS)
 
 
 async def open_engine(settings: Settings) -> Engine:
