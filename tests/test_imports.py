@@ -20,7 +20,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "retrieval": ({"domain", "errors", "ports", "telemetry", "text"}, set()),
     "chat": ({"domain", "errors", "ports", "retrieval", "telemetry", "text"}, set()),
     "recovery": ({"domain", "errors", "text"}, set()),
-    "adapters": ({"domain", "errors", "ports", "text"}, set()),
+    "adapters": ({"domain", "errors", "ports", "telemetry", "text"}, set()),
     "testing": ({"domain", "errors", "ports"}, {"numpy", "pytest"}),
     "settings": ({"domain", "errors"}, set()),
     "engine": ({"chat", "domain", "errors", "library", "retrieval", "telemetry"}, set()),

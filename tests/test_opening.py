@@ -153,11 +153,11 @@ def test_a_stream_inside_an_event_loop_is_none_of_that_loop() -> None:
 
 def test_an_interrupt_ends_a_stream_that_waits() -> None:
     with SynchronousEngine(Counting.opened) as engine:
-        inner = counting(engine)
+        inner, main = counting(engine), threading.get_ident()
 
         def interrupt() -> None:
             inner.reached.wait()
-            signal.raise_signal(signal.SIGINT)
+            signal.pthread_kill(main, signal.SIGINT)
 
         threading.Thread(target=interrupt).start()
         with pytest.raises(KeyboardInterrupt), closing(engine.count(hang_at=2)) as numbers:

@@ -1,7 +1,8 @@
 """The library as every edge uses it: one object, all of it async."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +11,13 @@ from typing import Self
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.talking import Talk, Talking
 from unchunk.domain import Document, OwnerId
-from unchunk.errors import InvalidInputError, NotFoundError, OutputError, TransientError
+from unchunk.errors import (
+    InvalidInputError,
+    NotFoundError,
+    OutputError,
+    TransientError,
+    UnchunkError,
+)
 from unchunk.library.archive import Moved, export, restore
 from unchunk.library.committing import Flow
 from unchunk.library.doctor import Examination, examine
@@ -32,6 +39,9 @@ from unchunk.telemetry import job, log
 
 # A shorter beginning of an id is taken for a name that was mistyped.
 _SHORTEST_PREFIX = 6
+OK = "ok"
+# What is asked of a part to see whether it answers, and how long it has for that.
+_NOBODY, _HEALTH = "nobody", 5.0
 
 
 def silent(*_: object) -> None:
@@ -362,21 +372,26 @@ class Engine(Talking):
             {name: round(seconds, 6) for name, seconds in telemetry.seconds.items()},
         )
 
+    async def health(self) -> dict[str, str]:
+        """What a question needs, and what is wrong with each: `ok`, or why it does not answer."""
+        indexes = [one.index.census(_NOBODY) for one in self._parts.spaces.all]
+        catalog, *found = await asyncio.gather(
+            _told(self._parts.catalog.revision()), *map(_told, indexes)
+        )
+        return {"catalog": catalog, "index": next((it for it in found if it != OK), OK)}
+
     async def close(self) -> None:
         """Closing twice is closing once."""
         if self._is_closed:
             return
         self._is_closed = True
-        try:
-            await self._talk.close()
-            await self._asking.close()
-            await self._parts.spaces.close()
-        finally:
-            try:
-                await self._parts.extractor.close()
-            finally:
-                await self._parts.catalog.close()
-                self._closed()
+        async with AsyncExitStack() as stack:
+            # The other way round: the last one first.
+            stack.callback(self._closed)
+            for part in (self._parts.catalog, self._parts.extractor, self._parts.spaces):
+                stack.push_async_callback(part.close)
+            stack.push_async_callback(self._asking.close)
+            stack.push_async_callback(self._talk.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -409,6 +424,17 @@ class Engine(Talking):
 
     async def _similarity(self, question: str, texts: Sequence[str]) -> list[float] | None:
         return await similarity(self._parts.spaces.all, question, texts)
+
+
+async def _told(answer: Awaitable[object]) -> str:
+    try:
+        async with asyncio.timeout(_HEALTH):
+            await answer
+    except TimeoutError:
+        return f"no answer within {_HEALTH:.0f} s"
+    except UnchunkError as error:
+        return str(error)
+    return OK
 
 
 def _folder(name: str) -> str:

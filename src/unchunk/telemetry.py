@@ -50,6 +50,12 @@ def job(name: str | None = None) -> Iterator[str]:
         _job.reset(token)
 
 
+def trace_headers() -> dict[str, str]:
+    """What tells a provider which job or request its call is part of."""
+    name = _job.get()
+    return {} if name == _NONE else {"X-Request-ID": name}
+
+
 def show_logs() -> None:
     """Print the log of this process to standard error, for people who start it by hand."""
     handler = logging.StreamHandler()

@@ -7,10 +7,11 @@ import pytest
 
 from adapters.llm.scripted import answer
 from chat.rooms import NIGHT, Room, events_of
+from gates import break_off
 from unchunk.chat.events import Done, Planned, Token, gather
 from unchunk.chat.request import NEW, ChatRequest, question
 from unchunk.engine import Engine
-from unchunk.errors import NotFoundError
+from unchunk.errors import InvalidInputError, NotFoundError, OutputError
 from unchunk.ports import Sampling
 from unchunk.retrieval.shelf import Where
 
@@ -214,3 +215,83 @@ def test_a_model_that_cannot_complete_a_follow_up_does_not_keep_it_from_an_answe
 
 async def _refused(exchange: object) -> None:
     await exchange.reply(401, {"error": {"message": "no"}})  # type: ignore[attr-defined]  # it has
+
+
+def test_the_conversation_is_told_with_the_first_event_so_that_a_stop_does_not_lose_it(
+    room: Room,
+) -> None:
+    async def ask(engine: Engine) -> None:
+        request = ChatRequest(question(NIGHT), NEW, sampling=Sampling("stream:2000:0.01"))
+        async with aclosing(engine.chat(request)) as stream:
+            first = await anext(stream)
+        assert isinstance(first, Planned)
+        [kept] = await engine.conversations()
+        assert first.conversation == kept.id
+
+    room.run(ask)
+
+
+def test_a_failure_tells_the_conversation_that_it_is_kept_in(room: Room) -> None:
+    async def ask(engine: Engine) -> None:
+        request = ChatRequest(question("Quetzalcoatl?"), NEW, sampling=Sampling("busy"))
+        found = gather(await events_of(engine, request))
+        [kept] = await engine.conversations()
+        assert found.error is not None
+        assert found.conversation == kept.id
+
+    room.run(ask)
+
+
+def test_a_long_conversation_says_what_the_model_does_not_hear(room: Room) -> None:
+    async def ask(engine: Engine) -> list[str]:
+        conversation = NEW
+        for number in range(26):
+            conversation = (await said(engine, f"Number {number}?", conversation)).conversation
+        found = gather(await events_of(engine, ChatRequest(question("And?"), conversation)))
+        return [one.message for one in found.warnings if one.code == "history"]
+
+    [message] = room.run(ask)
+    assert "first 4 messages" in message
+    assert room.sent[0]["content"] == "Number 2?"
+
+
+def test_what_a_kept_conversation_knows_is_not_said_twice(room: Room) -> None:
+    async def ask(engine: Engine) -> None:
+        first = await said(engine, NIGHT)
+        again = (
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": NIGHT},
+            {"role": "assistant", "content": "The pilot boards at the outer buoy."},
+            {"role": "user", "content": "And the crane?"},
+        )
+        await events_of(engine, ChatRequest(again, first.conversation))
+
+    room.run(ask)
+    assert [one["role"] for one in room.sent] == ["system", "user", "assistant", "user"]
+
+
+def test_an_answer_that_cannot_be_kept_is_still_an_answer_and_says_so(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask(engine: Engine) -> None:
+        for method in ("answer", "ask"):
+            with monkeypatch.context() as patch:
+                kept = engine._answering.conversations
+                break_off(patch, kept, method, OutputError("the disk is full"))
+                events = await events_of(engine, ChatRequest(question(NIGHT), NEW))
+            found = gather(events)
+            assert isinstance(events[-1], Done)
+            assert found.answer == "The pilot boards at the outer buoy."
+            assert found.turn is None
+            assert "not-kept" in [one.code for one in found.warnings]
+
+    room.run(ask)
+
+
+def test_a_question_that_is_refused_begins_no_conversation(room: Room) -> None:
+    async def ask(engine: Engine) -> None:
+        with pytest.raises(InvalidInputError):
+            await events_of(engine, ChatRequest(question("blah " * 3000), NEW))
+        assert await engine.conversations() == []
+
+    room.run(ask, chat_window=1000)

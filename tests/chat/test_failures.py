@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,11 @@ from chat.rooms import NIGHT, Room, codes, events_of, kinds
 from gates import break_off
 from servers import ends, qdrant
 from unchunk.chat.events import Answer, SourcesFound, gather
+from unchunk.chat.request import ChatRequest, question
 from unchunk.engine import Engine
 from unchunk.errors import IndexUnavailableError
+from unchunk.telemetry import job
+from unchunk.wiring import collections
 
 HARBOUR_RESULT = {
     "document_id": "d-1",
@@ -82,10 +86,8 @@ def test_with_the_model_provider_down_the_sources_are_shown_with_quotes_and_the_
     tmp_path: Path,
 ) -> None:
     with ScriptedModel() as server:
-        url = server.url
         room = Room(tmp_path, server)
     # Nobody listens there any more.
-    assert url
     found = room.answer(NIGHT, chat_timeout=2.0)
     assert found.error is not None
     assert found.error.transient
@@ -159,3 +161,68 @@ def test_a_document_that_failed_answers_nothing_and_the_others_do(room: Room) ->
         return [one.name for one in sources.documents]
 
     assert room.run(ask) == ["harbour.md"]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_search_that_failed_is_not_said_to_have_found_nothing(
+    room: Room, monkeypatch: pytest.MonkeyPatch, strict: bool
+) -> None:
+    async def ask(engine: Engine) -> Answer:
+        for space in engine._parts.spaces.all:
+            break_off(monkeypatch, space.index, "search", IndexUnavailableError("it is gone"))
+        return gather(await events_of(engine, ChatRequest(question(NIGHT), strict=strict)))
+
+    found = room.run(ask, model="scripted" if strict else "")
+    assert not found.answer
+    assert found.error is not None
+    assert found.error.message == "it is gone"
+
+
+def test_health_is_red_while_the_index_does_not_answer(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def look(engine: Engine) -> None:
+        assert await engine.health() == {"catalog": "ok", "index": "ok"}
+        with monkeypatch.context() as patch:
+            for space in engine._parts.spaces.all:
+                break_off(patch, space.index, "census", IndexUnavailableError("it is gone"))
+            assert await engine.health() == {"catalog": "ok", "index": "it is gone"}
+
+    room.run(look)
+
+
+def test_a_source_that_hangs_is_waited_for_once_by_all_who_ask(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collections, "_PATIENCE", 0.5)
+
+    async def ask(engine: Engine) -> list[Answer]:
+        asked = (events_of(engine, f"{NIGHT} {n}") for n in range(6))
+        return [gather(one) for one in await asyncio.gather(*asked)]
+
+    opened = 0
+    real = collections.open_collection
+
+    async def counted(*arguments: object, **options: object) -> object:
+        nonlocal opened
+        opened += 1
+        return await real(*arguments, **options)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(collections, "open_collection", counted)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"qdrant:http://127.0.0.1:{silent.getsockname()[1]}#docs"
+        found = room.run(ask, chat_source=place)
+    assert opened == 1
+    assert {one.finish for one in found} == {"stop"}
+    assert all("did not answer within" in str(one.warnings) for one in found)
+
+
+def test_the_request_is_traced_through_the_calls_of_all_providers(room: Room) -> None:
+    async def ask(engine: Engine) -> None:
+        with job("trace-9"):
+            await events_of(engine, NIGHT, request_id="trace-9")
+
+    with provider() as server:
+        room.run(ask, embedder="openai:m", embedder_url=f"{server.url}/v1")
+    assert server.requests[-1].headers["X-Request-ID"] == "trace-9"
+    assert room.server.asked[-1].header("x-request-id") == "trace-9"

@@ -8,11 +8,12 @@ from contextlib import aclosing
 
 import pytest
 
-from adapters.llm.scripted import answer, cut, fail_amid, hang_amid, refuse
+from adapters.llm.scripted import answer, cut, fail_amid, hang_amid, piece, refuse
+from adapters.llm.scripted import events as events_sent
 from chat.rooms import NIGHT, Room, codes, events_of, kinds
 from unchunk.chat.events import Cited, Done, Failed, Planned, SourcesFound, Token, Used, gather
 from unchunk.chat.request import ChatRequest, Mode, question
-from unchunk.chat.turn import NO_MODEL, NOTHING
+from unchunk.chat.turn import IN_ITS_PLACE, NO_MODEL, NOTHING
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Sampling
@@ -412,3 +413,95 @@ def test_another_owners_documents_answer_nothing(room: Room) -> None:
 
     assert room.run(ask) == []
     assert "22 euros" not in str(room.sent)
+
+
+@pytest.mark.parametrize(
+    ("finish", "said"),
+    [("stop", "without a word"), ("length", "allow it more"), ("content_filter", "content filter")],
+)
+def test_a_model_that_says_nothing_is_an_error_with_quotes_in_its_place(
+    room: Room, finish: str, said: str
+) -> None:
+    room.server.script.append(events_sent(piece(""), piece(finish=finish)))
+    found = room.answer(NIGHT)
+    assert found.error is not None
+    assert said in found.error.message
+    assert found.answer.startswith(IN_ITS_PLACE)
+    assert "22 euros" in found.answer
+
+
+def test_a_model_that_says_nothing_where_nothing_was_found_is_an_error_alone(room: Room) -> None:
+    room.server.script.append(events_sent(piece(""), piece(finish="stop")))
+    assert kinds(room.events("Quetzalcoatl xylophone zyzzyva?"))[-1] == "error"
+
+
+def test_what_a_developer_says_is_kept_as_what_the_system_says_is(room: Room) -> None:
+    old = [
+        {"role": role, "content": "blah " * 100} for _ in range(9) for role in ("user", "assistant")
+    ]
+    messages = ({"role": "developer", "content": "Be brief."}, *old, *question(NIGHT))
+    room.events(ChatRequest(messages), chat_window=2000)
+    assert room.sent[0] == {"role": "developer", "content": "Be brief."}
+
+
+def test_a_question_without_tags_goes_to_the_model_as_it_is(room: Room) -> None:
+    asked = f"  {NIGHT}\n"
+    room.events(asked)
+    assert room.sent[-1]["content"].endswith(f"Question: {asked}")
+
+
+def test_a_picture_alone_goes_to_the_model_and_blank_parts_do_not(room: Room) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    found = room.answer(ChatRequest(({"role": "user", "content": [picture]},)))
+    assert found.finish == "stop"
+    assert room.sent[-1]["content"] == [picture]
+    with pytest.raises(InvalidInputError):
+        room.events(ChatRequest(({"role": "user", "content": [{"type": "text", "text": " "}]},)))
+
+
+def test_a_template_of_ones_own_is_a_file_in_the_home(room: Room) -> None:
+    folder = room.home.folder / "templates"
+    folder.mkdir(parents=True)
+    (folder / "short.txt").write_text("Asked: {question}\nKnown: {context}", "utf-8")
+    room.events(ChatRequest(question(NIGHT), template="short"))
+    assert f"Asked: {NIGHT}\nKnown: <<<evidence" in room.sent[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"chat_window": -5},
+        {"chat_temperature": float("nan")},
+        {"chat_temperature": -3.0},
+        {"chat_max_tokens": -1},
+        {"chat_timeout": float("nan")},
+        {"chat_source": "nonsense:x"},
+        {"top_k": 0},
+        {"template": "sonnet"},
+        {"max_context_chars": -1},
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense_are_refused_when_the_library_is_opened(
+    room: Room, setting: dict[str, str | float]
+) -> None:
+    async def opened() -> None:
+        async with room.open(model="scripted", **setting):
+            pass
+
+    with pytest.raises(InvalidInputError):
+        asyncio.run(opened())
+
+
+@pytest.mark.parametrize(("size", "searches"), [(800, 1), (60, 2)])
+def test_a_budget_that_binds_costs_no_second_search_with_chunks_of_the_usual_size(
+    room: Room, size: int, searches: int
+) -> None:
+    async def ask(engine: Engine) -> int:
+        await engine.add(room.home.file("long.txt", many_nights(300)))
+        found = gather(await events_of(engine, f"{NIGHT} source:long.txt"))
+        assert found.usage is not None
+        assert 2000 < found.usage.context_size <= 3000
+        return (await engine.counts()).counters["searches"]
+
+    assert room.run(ask, chunk_size=size, max_context_chars=3000) == searches

@@ -112,6 +112,9 @@ class Scripted:
         await self.conversation(conversation, owner=owner)
         self.titles[conversation] = ""
 
+    async def health(self) -> dict[str, str]:
+        return {"catalog": "ok", "index": "ok"}
+
     async def prompts(self, *, owner: str | None = None) -> dict[str, str]:
         assert owner == "local"
         return self.told

@@ -33,7 +33,7 @@ def test_an_answer_is_all_its_events_as_one_object() -> None:
     assert body["answer"] == "At noon."
     assert (body["finish"], body["model"]) == ("stop", "scripted")
     assert body["sources"] == []
-    assert body["plan"] == {"rag": True}
+    assert body["plan"] == {"rag": True, "conversation": ""}
     assert body["usage"]["context_budget"] == 100
     assert body["request_id"] == reply.headers["x-request-id"]
     [(request, owner, request_id)] = engine.asked

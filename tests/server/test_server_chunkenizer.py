@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import httpx2
 import pytest
@@ -17,7 +17,6 @@ from server.scripted import Scripted, Served, eventually, serving
 from servers import free_ports
 from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
 from unchunk.engine import Engine
-from unchunk.errors import IntegrityError
 from unchunk.ports import Among
 from unchunk.server.options import Options
 from unchunk.settings import load
@@ -126,7 +125,7 @@ def test_health_has_what_chunkenizers_has(client: httpx2.Client, at: str) -> Non
     assert body == {
         "status": "ok",
         "sqlite": "ok",
-        "qdrant": "unknown",
+        "qdrant": "ok",
         "embedding_model": "hashing",
     }
 
@@ -403,11 +402,13 @@ def test_an_upload_that_cannot_be_kept_says_so(tmp_path: Path) -> None:
         assert (reply.status_code, reply.json()["error"]["type"]) == (507, "not-written")
 
 
-def test_a_catalog_that_does_not_answer_is_no_good_health() -> None:
-    class Broken(Scripted):
-        async def conversations(self, *_: object, **__: object) -> NoReturn:
-            raise IntegrityError("the catalog is damaged")
+def test_a_part_that_does_not_answer_is_no_good_health() -> None:
+    class Ill(Scripted):
+        async def health(self) -> dict[str, str]:
+            return {"catalog": "ok", "index": "it is gone"}
 
-    with serving(Broken().engine) as served:
+    with serving(Ill().engine) as served:
         reply = httpx2.get(f"{served.url}/health")
-        assert (reply.status_code, reply.json()["status"]) == (503, "error")
+    assert reply.status_code == 503
+    assert reply.json()["qdrant"] == "it is gone"
+    assert reply.json()["status"] == "error"

@@ -290,8 +290,8 @@ def test_two_hundred_aborted_streams_leave_nothing_behind(tmp_path: Path) -> Non
         at.client.close()
         eventually(lambda: at.served.connections() == 0)
         eventually(lambda: len(at.served.tasks()) <= tasks)
-        # Those that are kept to be asked again hang on nothing.
-        assert at.model.settled(lambda: at.model.open <= 50)
+        # What may be left is kept for the next question.
+        assert at.model.settled(lambda: at.model.open <= 2)
         assert at.model.started == 201
 
 

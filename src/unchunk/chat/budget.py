@@ -1,11 +1,11 @@
 """How much fits: of the conversation, and of the evidence beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal, NamedTuple
 
-from unchunk.chat.request import words
+from unchunk.chat.request import INSTRUCTING, words
 from unchunk.errors import InvalidInputError
 from unchunk.ports import ChatModel, Message, Sampling
 from unchunk.retrieval.amount import Amount
@@ -27,11 +27,12 @@ class Measure:
     """
 
     model: ChatModel
+    name: str
     tokens: int
     characters: int | None
 
     def __call__(self, text: str) -> int:
-        count = self.model.count_tokens(text)
+        count = self.model.count_tokens(text, self.name)
         if self.characters is None:
             return count
         return max(count, ceil(len(text) * self.tokens / max(self.characters, 1)))
@@ -48,6 +49,7 @@ class Room(NamedTuple):
     budget: int | None
     unit: Literal["characters", "tokens"]
     window: int | None
+    model: str = ""
 
 
 async def room(
@@ -66,9 +68,9 @@ async def room(
     if model is None or window is None:
         return Room(tuple(messages), 0, characters, "characters", None)
     answer = sampling.max_tokens or min(window // _ANSWER_SHARE, _ANSWER)
-    free = window - answer - model.count_tokens(system_prompt)
-    sizes = [model.count_tokens(words(one)) + _PER_MESSAGE for one in messages]
-    fixed = [at for at, one in enumerate(messages) if one.get("role") == "system"]
+    free = window - answer - model.count_tokens(system_prompt, sampling.model)
+    sizes = [model.count_tokens(words(one), sampling.model) + _PER_MESSAGE for one in messages]
+    fixed = [at for at, one in enumerate(messages) if one.get("role") in INSTRUCTING]
     fixed.append(len(messages) - 1)
     taken = sum(sizes[at] for at in fixed)
     if taken > free:
@@ -92,13 +94,34 @@ async def room(
         kept.discard(at)
     fitting = tuple(one for at, one in enumerate(messages) if at in kept)
     budget = max(free - taken - _TEMPLATE, 0)
-    return Room(fitting, len(messages) - len(fitting), budget, "tokens", window)
+    return Room(fitting, len(messages) - len(fitting), budget, "tokens", window, sampling.model)
 
 
 def within(amount: Amount, room: Room, model: ChatModel | None) -> Amount:
     """An amount, in characters, as far as there is room for it."""
     if model is None or room.unit == "characters" or room.budget is None:
         return amount
-    return replace(
-        amount, budget=room.budget, measure=Measure(model, max(room.budget, 1), amount.budget)
-    )
+    measure = Measure(model, room.model, max(room.budget, 1), amount.budget)
+    return replace(amount, budget=room.budget, measure=measure)
+
+
+@dataclass(frozen=True, slots=True)
+class AsSent:
+    """A text, with about what stands around it when it is sent: its citations and its source."""
+
+    measure: Callable[[str], int]
+    share: float
+    each: int
+
+    def __call__(self, text: str) -> int:
+        return ceil(self.measure(text) * (1 + self.share)) + self.each
+
+
+def as_sent(amount: Amount, room: Room) -> Amount:
+    """The same amount, counted so that what is found fits with what is put around it.
+
+    Measured with ids of ours and chunks of the usual size: a tenth more characters, a fifth more
+    tokens, and a line for each document.
+    """
+    share, each = (0.2, 60) if room.unit == "tokens" else (0.1, 160)
+    return replace(amount, measure=AsSent(amount.measure, share, each))

@@ -20,11 +20,8 @@ from unchunk.retrieval.marking import (
     source_mark,
     tag_for,
 )
-from unchunk.retrieval.selection import Measure
 
 _BETWEEN = "\n\n"
-# As long as one gets that no text was written against, and made of as many tokens as can be.
-_LONG_TAG = "8f3a1b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +50,6 @@ def render(documents: Sequence[ReconstructedDocument]) -> Context:
         for chunk in _chunks(passage)
     )
     return Context(fence(text, tag), tag, frozenset(cited))
-
-
-def size(document: ReconstructedDocument, measure: Measure = len, *, is_tagged: bool = True) -> int:
-    """What the document takes in a context at most, whatever stands beside it there.
-
-    A context is no larger than its `frame` and the sizes of its documents. Less is said of one
-    that is known to need no tag.
-    """
-    if not document.passages:
-        return 0
-    return measure(_shown(document, _LONG_TAG if is_tagged else "") + _BETWEEN)
-
-
-def frame(measure: Measure = len) -> int:
-    """What a context takes beside its documents."""
-    return measure(fence("", _LONG_TAG))
-
-
-def overhead(
-    documents: Sequence[ReconstructedDocument], measure: Measure = len, *, is_tagged: bool = True
-) -> int:
-    """How much larger their context may be than all `full_content` of the documents together."""
-    return frame(measure) + sum(
-        size(one, measure, is_tagged=is_tagged) - measure(one.full_content)
-        for one in documents
-        if one.passages
-    )
 
 
 def _words(document: ReconstructedDocument) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from unchunk.chat.citations import CitationChecker
 from unchunk.chat.events import Cited, Event, Failed, Finish, Token, Warned
 from unchunk.chat.sent import Sent
-from unchunk.errors import TransientError, UnchunkError
+from unchunk.errors import ProviderUnavailableError, TransientError, UnchunkError
 from unchunk.ports import Delta, TokenUsage
 from unchunk.retrieval.evidence import ReconstructedDocument
 
@@ -22,7 +22,7 @@ class Draft:
         self._has_evidence = bool(documents)
         self._checker = CitationChecker(Sent(documents))
         self._pieces: list[str] = []
-        self._states: list[Cited] = []
+        self._citations: list[Cited] = []
         self.finish: Finish = "stop"
         self.usage: TokenUsage | None = None
         self.error: UnchunkError | None = None
@@ -54,6 +54,17 @@ class Draft:
             yield from self._noted(self._checker.feed(line))
         yield from self.end()
 
+    def check_said(self) -> None:
+        """Raises if the model ended its answer without having said anything."""
+        if not self.is_empty:
+            return
+        if self.finish == "length":
+            raise ProviderUnavailableError(
+                "the model used up its tokens before it said anything: allow it more of them"
+            )
+        why = ": the provider's content filter ended it" if self.finish == "filtered" else ""
+        raise ProviderUnavailableError(f"the model ended its answer without a word{why}")
+
     def end(self) -> Iterator[Event]:
         """What was held back because it might have become a citation."""
         yield from self._noted(self._checker.finish())
@@ -69,11 +80,11 @@ class Draft:
         """What is to be said of the answer when it is there."""
         if self.finish in _CUT_SHORT:
             yield _CUT_SHORT[self.finish]
-        unknown = list(dict.fromkeys(one.text for one in self._states if one.state == "unknown"))
+        unknown = list(dict.fromkeys(one.text for one in self._citations if one.state == "unknown"))
         if unknown:
             names = ", ".join(unknown[:5]) + (" and more" if len(unknown) > 5 else "")
             yield Warned("citation", f"the answer cites what it was not given: {names}")
-        elif self._has_evidence and not self._states and self.finish in ("stop", "length"):
+        elif self._has_evidence and not self._citations and self.finish in ("stop", "length"):
             yield Warned("uncited", "the answer cites none of its sources")
 
     def _noted(self, events: Iterator[Token | Cited]) -> Iterator[Event]:
@@ -81,5 +92,5 @@ class Draft:
             if isinstance(event, Token):
                 self._pieces.append(event.text)
             else:
-                self._states.append(event)
+                self._citations.append(event)
             yield event

@@ -23,14 +23,19 @@ Finish = Literal["stop", "length", "filtered", "extractive", "refused", "stopped
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """How the question is answered, and why. `rag` tells whether documents are asked at all."""
+    """How the question is answered, and why. `rag` tells whether documents are asked at all.
+
+    `conversation` is where it is kept, told at once: an answer may be stopped.
+    """
 
     kind: ClassVar[Kind] = "plan"
     rag: bool
     plan: QueryPlan | None = None
+    conversation: ConversationId = ""
 
     def as_dict(self) -> dict[str, object]:
-        return {"rag": self.rag} | (asdict(self.plan) if self.plan else {})
+        known = {"rag": self.rag, "conversation": self.conversation}
+        return known | (asdict(self.plan) if self.plan else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +221,7 @@ def gather(events: Iterable[Event], unfinished: Finish = "failed") -> Answer:
         tuple(warnings),
         usage,
         error,
-        done.conversation,
+        done.conversation or (plan.conversation if plan else ""),
         done.turn,
     )
 

@@ -12,6 +12,7 @@ from unchunk.domain import DocumentId
 from unchunk.ports import Lexicon
 from unchunk.retrieval.english import PERSONS, POINTERS, THINGS
 from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.marking import citation
 
 Similarity = Callable[[Sequence[str]], Awaitable[Sequence[float] | None]]
 """How near the question each of some texts is; None if that cannot be told now."""
@@ -92,7 +93,7 @@ def write(quotes: Sequence[Quote], sent: Sent) -> str:
 
 
 def _line(quote: Quote, sent: Sent) -> str:
-    cited = "".join(f"[{quote.document}:{index}]" for index in quote.chunk_indices)
+    cited = "".join(citation(quote.document, index) for index in quote.chunk_indices)
     before, after = "… " * quote.cut_before, " …" * quote.cut_after
     return f"- {before}“{_plain(quote.text, sent)}”{after} {cited}"
 

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from unchunk.chat.budget import Room, within
-from unchunk.chat.context import Context, overhead, render
+from unchunk.chat.budget import Room, as_sent, within
+from unchunk.chat.context import Context, render
 from unchunk.chat.events import Warned
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.request import Asked
@@ -23,13 +23,13 @@ Search = Callable[[Amount], Awaitable[Evidence]]
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """`size` is that of the context as it is sent. `failed` tells that nothing could be searched."""
+    """`size` is that of the context as it is sent. `failure` is why nothing could be searched."""
 
     evidence: Evidence
     context: Context
     size: int = 0
     warnings: tuple[Warned, ...] = ()
-    failed: bool = False
+    failure: UnchunkError | None = None
 
 
 async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
@@ -37,23 +37,25 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
     began = perf_counter()
     rewritten, warnings = await rewrite(parts, asked) if parts.manner.rewrite else ("", [])
     try:
-        found = await _fitted(
-            _search(parts, asked, rewritten), within(parts.manner.amount, room, parts.model)
-        )
+        amount = within(parts.manner.amount, room, parts.model)
+        found = await _fitted(_search(parts, asked, rewritten), amount, room)
     except InvalidInputError:
         raise
     except UnchunkError as error:
         log("RAG unavailable, skipping it: %s", error, level=logging.WARNING)
         said = f"the documents could not be searched, so none was used: {error}"
         plan = parts.analyzer.analyze(asked.request.question, asked.history)
-        found = Gathered(Evidence(plan, ()), render(()), failed=True)
+        found = Gathered(Evidence(plan, ()), render(()), failure=error)
         warnings.append(Warned("search-unavailable", said))
     evidence = found.evidence
     warnings += (Warned("search", note) for note in evidence.notes)
     if evidence.omitted:
         left = ", ".join(dict.fromkeys(one.name for one in evidence.omitted))
         warnings.append(Warned("omitted", f"there was no room for all that was found: {left}"))
-    sent = found.context.text if evidence.documents else ""
+        log("the context was cut to fit: %s", left, level=logging.WARNING)
+    if not evidence.documents and found.failure is None:
+        log("No chunks found for query")
+    sent = found.context.text
     log(
         "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"
         " context_size=%d chunks=%d",
@@ -64,8 +66,10 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
         len(sent),
         sum(len(one.chunks) for one in evidence.documents),
     )
-    count = parts.model.count_tokens if parts.model and room.unit == "tokens" else len
-    return replace(found, size=count(sent), warnings=tuple(warnings))
+    size = len(sent)
+    if parts.model and room.unit == "tokens":
+        size = parts.model.count_tokens(sent, room.model)
+    return replace(found, size=size, warnings=tuple(warnings))
 
 
 def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:
@@ -86,19 +90,21 @@ def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:
     return search
 
 
-async def _fitted(search: Search, amount: Amount) -> Gathered:
+async def _fitted(search: Search, amount: Amount, room: Room) -> Gathered:
     """What is sent is longer than what was found, by names and citations; it fits nevertheless."""
-    evidence = await search(amount)
+    evidence = await search(as_sent(amount, room))
     context = render(evidence.documents)
-    budget = amount.budget
-    if budget is None or amount.measure(context.text) <= budget:
+    budget, size = amount.budget, amount.measure(context.text)
+    if budget is None or size <= budget:
         return Gathered(evidence, context)
-    around = overhead(evidence.documents, amount.measure)
-    evidence = await search(replace(amount, budget=max(budget - around, 0)))
+    # Small chunks or long ids: what stands around them is more than was thought.
+    plain = sum(amount.measure(one.full_content) for one in evidence.documents)
+    evidence = await search(replace(amount, budget=int(budget * plain / size)))
     documents = list(evidence.documents)
-    # Other documents than before may need more around them: then the last one leaves.
-    while amount.measure((context := render(documents)).text) > budget and documents:
-        evidence = replace(evidence, omitted=(*evidence.omitted, _omitted(documents.pop())))
+    while amount.measure((context := render(documents)).text) > budget:
+        least = min(documents, key=lambda one: one.max_score)
+        documents.remove(least)
+        evidence = replace(evidence, omitted=(*evidence.omitted, _omitted(least)))
     return Gathered(replace(evidence, documents=tuple(documents)), context)
 
 

@@ -1,14 +1,18 @@
 """A question in its conversation: what was said before it, and what is kept of it."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from unchunk.chat.events import Answer, source
-from unchunk.chat.request import NEW, ChatRequest
+from unchunk.chat.events import Answer, Warned, source
+from unchunk.chat.request import INSTRUCTING, NEW, ChatRequest
 from unchunk.domain import Answered, ChatTurn, Conversation, OwnerId, TurnStatus
+from unchunk.errors import OutputError, TransientError, UnchunkError
 from unchunk.ports import Conversations, Message
 from unchunk.retrieval.query import Turn
+from unchunk.telemetry import log
 
 # How much of a conversation is read; what is older does not help to understand a question.
 _READ = 24
@@ -16,11 +20,18 @@ _READ = 24
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A question of a conversation that is kept; `number` is known when it is noted."""
+    """A question of a conversation that is kept; `number` is known when it is noted.
+
+    `before` are the last turns, `forgotten` is how many there are before those.
+    """
 
     conversation: Conversation
     before: tuple[ChatTurn, ...]
     number: asyncio.Task[int]
+
+    @property
+    def forgotten(self) -> int:
+        return max(self.conversation.turn_count - len(self.before), 0)
 
 
 async def begin(conversations: Conversations, request: ChatRequest, owner: OwnerId) -> Kept | None:
@@ -43,28 +54,38 @@ async def begin(conversations: Conversations, request: ChatRequest, owner: Owner
 
 
 def continued(request: ChatRequest, kept: Kept | None) -> tuple[ChatRequest, list[Turn]]:
-    """The request with all messages that its model should see, and the history for its search."""
+    """The request with all messages that its model should see, and the history for its search.
+
+    What else than a question came with it is dropped in a kept conversation, which knows better.
+    """
     if kept is None:
         return request, request.history
-    messages: list[Message] = []
+    said: list[Message] = []
     history: list[Turn] = []
     for one in kept.before:
         if answer := one.answered.answer:
-            messages.append({"role": "user", "content": one.question})
-            messages.append({"role": "assistant", "content": answer})
+            said.append({"role": "user", "content": one.question})
+            said.append({"role": "assistant", "content": answer})
             history.append(Turn("user", one.question))
             history.append(Turn("assistant", answer, one.answered.cited))
     where = request.where
     if where.folders is None and kept.conversation.folder:
         where = replace(where, folders=(kept.conversation.folder,))
-    system = [one for one in request.messages if one.get("role") == "system"]
-    own = [one for one in request.messages if one.get("role") != "system"]
-    history += request.history
-    return replace(request, messages=(*system, *messages, *own), where=where), history
+    told = [one for one in request.messages[:-1] if one.get("role") in INSTRUCTING]
+    messages = (*told, *said, request.messages[-1])
+    return replace(request, messages=messages, where=where), history
 
 
-async def end(conversations: Conversations, kept: Kept, owner: OwnerId, answer: Answer) -> None:
-    """Keep what became of the question, also if whoever asked is gone."""
+async def noted(kept: Kept) -> None:
+    """Raises if the conversation went meanwhile; what else keeps it from being noted can wait."""
+    with suppress(TransientError, OutputError):
+        await asyncio.shield(kept.number)
+
+
+async def end(
+    conversations: Conversations, kept: Kept, owner: OwnerId, answer: Answer
+) -> Warned | None:
+    """Keep what became of the question, also if whoever asked is gone; or say why it is not."""
     status: TurnStatus = "complete"
     if answer.finish in ("stopped", "failed"):
         status = "stopped" if answer.finish == "stopped" else "failed"
@@ -73,7 +94,12 @@ async def end(conversations: Conversations, kept: Kept, owner: OwnerId, answer: 
     async def write() -> None:
         await conversations.answer(owner, kept.conversation.id, await kept.number, given)
 
-    await asyncio.shield(write())
+    try:
+        await asyncio.shield(write())
+    except UnchunkError as error:
+        log("an answer could not be kept: %s", error, level=logging.ERROR)
+        return Warned("not-kept", f"this answer is not kept in its conversation: {error}")
+    return None
 
 
 def _evidence(answer: Answer) -> tuple[tuple[str, int], ...]:

@@ -11,6 +11,9 @@ from unchunk.retrieval.query import Turn
 from unchunk.retrieval.shelf import Where
 from unchunk.retrieval.tags import take_tags
 
+INSTRUCTING = ("system", "developer")
+"""The roles of messages that tell a model how to answer."""
+
 NEW = "new"
 """Instead of a conversation's id: begin one."""
 
@@ -62,12 +65,16 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request, whose it is, what was said before it, and the id that it is traced by."""
+    """A request, whose it is, what was said before it, and the id that it is traced by.
+
+    `forgotten` is how many messages of its conversation are older than what is read of it.
+    """
 
     request: ChatRequest
     owner: OwnerId
     history: Sequence[Turn]
     request_id: str = ""
+    forgotten: int = 0
 
 
 def question(text: str) -> tuple[Message, ...]:
@@ -84,6 +91,14 @@ def words(message: Message) -> str:
         return ""
     parts = (one.get("text") if isinstance(one, dict) else one for one in content)
     return "\n".join(one for one in parts if isinstance(one, str))
+
+
+def has_more_than_words(message: Message) -> bool:
+    """Whether a message has parts that are no text, such as a picture."""
+    content = message.get("content")
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return False
+    return any(isinstance(one, dict) and "text" not in one for one in content)
 
 
 def untagged(messages: Sequence[Message]) -> list[Message]:
@@ -106,5 +121,6 @@ def _bare_part(part: object) -> object:
 
 
 def _bare(text: str) -> str:
+    said, names = take_tags(text)
     # Tags alone ask for their documents, and are all that there is to say.
-    return take_tags(text)[0] or text
+    return said if names and said else text

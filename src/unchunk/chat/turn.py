@@ -4,6 +4,7 @@ Whoever closes the stream stops the model. What cannot be had is said in the str
 left is the answer: other documents, no documents, quotes instead of a model's words.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
@@ -18,9 +19,15 @@ from unchunk.chat.extractive import extract, write
 from unchunk.chat.gathering import Gathered, gather
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.prompt import assemble
-from unchunk.chat.request import Asked, ChatRequest, untagged
+from unchunk.chat.request import (
+    INSTRUCTING,
+    Asked,
+    ChatRequest,
+    has_more_than_words,
+    untagged,
+)
 from unchunk.chat.sent import Sent
-from unchunk.domain import OwnerId
+from unchunk.domain import ConversationId, OwnerId
 from unchunk.errors import InvalidInputError, MissingPartError, UnchunkError
 from unchunk.ports import ChatModel, Message, Sampling
 from unchunk.retrieval.evidence import ReconstructedDocument
@@ -49,49 +56,63 @@ async def turn(
     parts: ChatParts, request: ChatRequest, owner: OwnerId, request_id: str = ""
 ) -> AsyncGenerator[Event, None]:
     """Raises only before the first event, and only for what cannot be asked at all."""
-    _check(parts, request)
+    request = replace(request, sampling=_sampling(parts.manner.sampling, request.sampling))
+    await _check(parts, request)
     kept = await keeping.begin(parts.conversations, request, owner)
     continued, history = keeping.continued(request, kept)
-    sampling = _sampling(parts.manner.sampling, request.sampling)
-    asked = Asked(replace(continued, sampling=sampling), owner, history, request_id)
+    forgotten = 2 * kept.forgotten if kept else 0
+    asked = Asked(continued, owner, history, request_id, forgotten)
     events: list[Event] = []
-    outcome: Finish = "stopped"
+    outcome: Finish = "failed"
+    unkept: Warned | None = None
     try:
-        async with aclosing(_events(parts, asked)) as stream:
+        async with aclosing(_events(parts, asked, kept)) as stream:
             async for event in stream:
                 events.append(event)
                 if not isinstance(event, Done):
                     yield event
-        outcome = "failed"
-    except UnchunkError:
-        outcome = "failed"
+    except (GeneratorExit, asyncio.CancelledError):
+        outcome = "stopped"
         raise
     finally:
         answer = answer_of(events, outcome)
         parts.telemetry.count(f"answers_{answer.finish}")
         if kept is not None:
-            await keeping.end(parts.conversations, kept, owner, answer)
+            unkept = await keeping.end(parts.conversations, kept, owner, answer)
+    if unkept is not None:
+        yield unkept
     if isinstance(done := events[-1], Done):
-        if kept is not None:
+        if kept is not None and unkept is None:
             done = replace(done, conversation=kept.conversation.id, turn=await kept.number)
         yield done
 
 
-def _check(parts: ChatParts, request: ChatRequest) -> None:
+async def _check(parts: ChatParts, request: ChatRequest) -> None:
     """Refuse what cannot be asked, before anything of it is kept."""
     parts.manner.template_of(request.template)
-    content = request.messages[-1].get("content")
-    if not content or (isinstance(content, str) and not content.strip()):
+    last = request.messages[-1]
+    if not request.question.strip() and not has_more_than_words(last):
         raise InvalidInputError("there is nothing to answer: the question is empty")
+    # Too long even without the conversation and without evidence.
+    told = [one for one in request.messages[:-1] if one.get("role") in INSTRUCTING]
+    await room(parts.model, [*told, last], request.sampling, None)
 
 
-async def _events(parts: ChatParts, asked: Asked) -> AsyncGenerator[Event, None]:
+async def _events(
+    parts: ChatParts, asked: Asked, kept: keeping.Kept | None
+) -> AsyncGenerator[Event, None]:
     task = await _prepared(parts, asked)
-    for event in _beginning(task):
+    if kept is not None:
+        await keeping.noted(kept)
+    for event in _beginning(task, asked, kept.conversation.id if kept else ""):
         yield event
     draft = Draft(task.documents)
     async with aclosing(_by_model(parts.model, task, draft, asked)) as stream:
         async for event in stream:
+            yield event
+    if draft.is_empty and draft.error is None and task.found and task.found.failure:
+        # Nobody can answer: no model, and no documents.
+        for event in draft.fail(task.found.failure):
             yield event
     if draft.is_empty and task.found is not None:
         for event in draft.quote(*await _instead(parts, asked, task.found, draft.error)):
@@ -109,7 +130,11 @@ async def _prepared(parts: ChatParts, asked: Asked) -> _Task:
     request, manner = asked.request, parts.manner
     rag = manner.rag_enabled if request.rag_enabled is None else request.rag_enabled
     if not rag or not request.question.strip():
-        log("RAG retrieval request_id=%s rag_enabled=False", asked.request_id)
+        log(
+            "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"
+            " context_size=%d chunks=%d",
+            *(asked.request_id, False, 0, 0.0, 0, 0),
+        )
         return _Task(request.messages)
     prompt = await _system_prompt(parts, request, asked.owner)
     space = await room(
@@ -144,32 +169,38 @@ async def _by_model(
                     yield event
         for event in draft.end():
             yield event
+        draft.check_said()
     except UnchunkError as error:
         for event in draft.fail(error):
             yield event
 
 
-def _beginning(task: _Task) -> list[Event]:
+def _beginning(task: _Task, asked: Asked, conversation: ConversationId) -> list[Event]:
     """All that is known before the first token."""
     if task.found is None or task.space is None:
-        return [Planned(rag=False)]
+        return [Planned(rag=False, conversation=conversation), *_left_out(asked.forgotten)]
     evidence = task.found.evidence
     events: list[Event] = [
-        Planned(True, evidence.plan),
+        Planned(True, evidence.plan, conversation),
         SourcesFound(
             evidence.documents,
             tuple(asdict(one) for one in evidence.omitted),
             tuple(one._asdict() for one in evidence.also_see),
         ),
         *task.found.warnings,
+        *_left_out(asked.forgotten + task.space.left_out),
     ]
-    if task.space.left_out:
-        said = f"the first {task.space.left_out} messages do not fit into the model's window"
-        events.append(Warned("history", f"{said} of {task.space.window} tokens and were left out"))
-    if not evidence.documents and not task.found.failed:
+    if not evidence.documents and not task.found.failure:
         said = "no source was used: nothing was found in the documents that answers this"
         events.append(Warned("no-source", said))
     return events
+
+
+def _left_out(messages: int) -> list[Warned]:
+    if not messages:
+        return []
+    said = f"the first {messages} messages of the conversation were left out: it is too long"
+    return [Warned("history", said)]
 
 
 async def _instead(

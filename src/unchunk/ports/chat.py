@@ -49,7 +49,7 @@ class ChatModel(Protocol):
         """
         ...
 
-    def count_tokens(self, text: str) -> int:
+    def count_tokens(self, text: str, model: str = "") -> int:
         """Never too few; too many where the provider's tokenizer is not known."""
         ...
 

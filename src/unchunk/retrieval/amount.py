@@ -6,7 +6,7 @@ from math import isnan
 
 from unchunk.errors import InvalidInputError
 
-_MOST = 1000
+MOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ def check(question: str, amount: Amount) -> None:
     """Refuse what cannot be asked."""
     if not question.strip():
         raise InvalidInputError("there is nothing to search for: the question is empty")
-    if not 1 <= amount.limit <= _MOST:
-        raise InvalidInputError(f"limit {amount.limit} is not between 1 and {_MOST}")
+    if not 1 <= amount.limit <= MOST:
+        raise InvalidInputError(f"limit {amount.limit} is not between 1 and {MOST}")
     if amount.chunks_per_doc is not None and amount.chunks_per_doc < 1:
         raise InvalidInputError(f"chunks_per_doc {amount.chunks_per_doc} is less than 1")
     if amount.min_score is not None and isnan(amount.min_score):

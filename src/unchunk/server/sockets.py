@@ -112,6 +112,7 @@ class _Conversing:
         except UnchunkError as error:
             await self._say(about, failed(error))
         else:
+            self._is_told = False
             with job(name):
                 self._work = asyncio.create_task(self._answer(about, request, name))
             self._current = about

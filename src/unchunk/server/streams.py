@@ -18,7 +18,7 @@ from contextlib import aclosing, contextmanager
 from logging import ERROR
 from traceback import format_exc
 
-from unchunk.chat.events import Event, Failed
+from unchunk.chat.events import Done, Event, Failed
 from unchunk.domain import OwnerId
 from unchunk.errors import InvalidInputError, NotFoundError, TransientError, UnchunkError
 from unchunk.server.faults import GoneError, failed
@@ -239,7 +239,8 @@ class Streams:
             async with aclosing(events):
                 async for event in events:
                     stream.add(event)
-                    if stream.size > self._options.max_stream_bytes:
+                    too_long = stream.size > self._options.max_stream_bytes
+                    if too_long and not isinstance(event, Done):
                         stream.add(_TOO_LONG)
                         break
         except UnchunkError as error:

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
 
 from unchunk.domain import ChunkingStrategy, OwnerId
-from unchunk.errors import InvalidSettingError
+from unchunk.errors import InvalidSettingError, ProviderUnavailableError, UnchunkError
 from unchunk.ports import ChunkSource, Embedder
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.collection import Collection
@@ -21,6 +22,9 @@ from unchunk.wiring.providers import make_embedder
 
 if TYPE_CHECKING:
     from unchunk.adapters.sources.fields import Fields
+
+# Seconds that a chat waits for a source to be reached, and until that is tried again.
+_PATIENCE, _AGAIN = 10.0, 5.0
 
 
 async def open_collection(
@@ -38,10 +42,11 @@ async def open_collection(
     that is known.
     """
     manner = manner_of(settings)
+    check_place(place)
     kind, _, rest = place.partition(":")
     where, _, name = rest.rpartition("#")
     embedder: Embedder | None = None
-    if kind in ("qdrant", "chroma") and where and name:
+    if kind != "chunkenizer":
         names = _fields(fields)
         embedder = RememberingEmbedder(await make_embedder(settings, settings.embedder, None))
         key = settings.collection_key or None
@@ -61,17 +66,22 @@ async def open_collection(
         except BaseException:
             await embedder.close()
             raise
-    elif kind == "chunkenizer":
+    else:
         from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
 
         source = ChunkenizerSource(rest or settings.chunkenizer_url, key=settings.collection_key)
-    else:
+    shelf = ForeignShelf(source, owner_field=owner_field, chunking=cut)
+    return Collection(shelf, embedder, settings.owner, manner)
+
+
+def check_place(place: str) -> None:
+    kind, _, rest = place.partition(":")
+    where, _, name = rest.rpartition("#")
+    if kind != "chunkenizer" and not (kind in ("qdrant", "chroma") and where and name):
         raise InvalidSettingError(
             f"there is no collection {place!r}: write qdrant:URL#NAME, chroma:FOLDER#NAME,"
             " chroma:URL#NAME or chunkenizer:URL"
         )
-    shelf = ForeignShelf(source, owner_field=owner_field, chunking=cut)
-    return Collection(shelf, embedder, settings.owner, manner)
 
 
 def _fields(given: str | Mapping[str, str]) -> "Fields":
@@ -90,13 +100,17 @@ def _fields(given: str | Mapping[str, str]) -> "Fields":
     return Fields(**chosen)
 
 
-class Elsewhere:
-    """The collection that answers come from, opened by the first question that reaches it."""
+class ChatSource:
+    """The collection that answers come from, opened by the first question that reaches it.
+
+    All who ask meanwhile wait for the one opening, and have its failure; so has, for a few
+    seconds, whoever asks next.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._opening = asyncio.Lock()
-        self._collection: Collection | None = None
+        self._opening: asyncio.Task[Collection] | None = None
+        self._again = 0.0
 
     async def retrieve(
         self,
@@ -109,16 +123,8 @@ class Elsewhere:
         rewritten: str,
         mode: Mode | None,
     ) -> Evidence:
-        async with self._opening:
-            if self._collection is None:
-                settings = self._settings
-                self._collection = await open_collection(
-                    settings,
-                    settings.chat_source,
-                    fields=settings.collection_fields,
-                    owner_field=settings.collection_owner_field,
-                )
-        return await self._collection.retrieve(
+        collection = await asyncio.shield(self._opened())
+        return await collection.retrieve(
             question,
             history=history,
             where=where,
@@ -129,5 +135,31 @@ class Elsewhere:
         )
 
     async def close(self) -> None:
-        if self._collection is not None:
-            await self._collection.close()
+        if self._opening is not None:
+            self._opening.cancel()
+            with suppress(UnchunkError, asyncio.CancelledError):
+                await (await self._opening).close()
+
+    def _opened(self) -> asyncio.Task[Collection]:
+        now = asyncio.get_running_loop().time()
+        failed = self._opening is not None and self._opening.done() and self._opening.exception()
+        if self._opening is None or (failed and now >= self._again):
+            self._opening = asyncio.ensure_future(self._open())
+        return self._opening
+
+    async def _open(self) -> Collection:
+        settings = self._settings
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await open_collection(
+                    settings,
+                    settings.chat_source,
+                    fields=settings.collection_fields,
+                    owner_field=settings.collection_owner_field,
+                )
+        except TimeoutError:
+            raise ProviderUnavailableError(
+                f"{settings.chat_source} did not answer within {_PATIENCE:.0f} s"
+            ) from None
+        finally:
+            self._again = asyncio.get_running_loop().time() + _AGAIN

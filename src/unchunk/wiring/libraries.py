@@ -19,7 +19,7 @@ from unchunk.library.spaces import Spaces, Wanted
 from unchunk.ports import Catalog, Embedder
 from unchunk.settings import FILE, Settings
 from unchunk.telemetry import Telemetry
-from unchunk.wiring.collections import Elsewhere
+from unchunk.wiring.collections import ChatSource, check_place
 from unchunk.wiring.manners import chat_manner_of, manner_of
 from unchunk.wiring.models import MODELS
 from unchunk.wiring.providers import make_chat_model, make_embedder
@@ -64,6 +64,8 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk]:
     lexicon = Bm25Lexicon(settings.language)
     extractor = extractor_of(settings)
     manner, model = chat_manner_of(settings), make_chat_model(settings)
+    if settings.chat_source:
+        check_place(settings.chat_source)
     wanted = Wanted(settings.embedder, settings.chunking, settings.index, settings.language)
     database = await open_database(settings.home / _CATALOG)
     try:
@@ -91,7 +93,7 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk]:
     except BaseException:
         await database.close()
         raise
-    elsewhere = Elsewhere(settings) if settings.chat_source else None
+    elsewhere = ChatSource(settings) if settings.chat_source else None
     talk = Talk(SqlConversations(database), SqlPrompts(database), manner, model, elsewhere)
     return parts, talk
 

@@ -1,13 +1,20 @@
 """How a library answers, as the settings say."""
 
+from pathlib import Path
+
 from unchunk.chat.parts import ChatManner, usual_amount
+from unchunk.chat.prompt import TEMPLATES as SHIPPED
+from unchunk.chat.prompt import Template
 from unchunk.errors import InvalidSettingError
 from unchunk.ports import Sampling
+from unchunk.retrieval.amount import MOST
 from unchunk.retrieval.asking import Manner
 from unchunk.retrieval.fusion import Fusion, blend, by_rank
 from unchunk.retrieval.words import Words
 from unchunk.settings import Settings
 from unchunk.wiring.providers import make_reranker
+
+TEMPLATES = "templates"
 
 
 def manner_of(settings: Settings) -> Manner:
@@ -24,21 +31,39 @@ def manner_of(settings: Settings) -> Manner:
 
 
 def chat_manner_of(settings: Settings) -> ChatManner:
-    if settings.max_context_chars < 0:
-        raise InvalidSettingError(f"max_context_chars {settings.max_context_chars} is less than 0")
-    if not 1 <= settings.top_k <= 1000:
-        raise InvalidSettingError(f"top_k {settings.top_k} is not between 1 and 1000")
+    temperature, top_k = settings.chat_temperature, settings.top_k
+    _check(settings.max_context_chars >= 0, "max_context_chars", "at least 0")
+    _check(settings.chat_max_tokens >= 0, "chat_max_tokens", "at least 0")
+    _check(1 <= top_k <= MOST, "top_k", f"from 1 to {MOST}")
+    _check(temperature is None or 0 <= temperature <= 2, "chat_temperature", "from 0 to 2")
     manner = ChatManner(
-        usual_amount(settings.top_k, settings.max_context_chars or None),
+        usual_amount(top_k, settings.max_context_chars or None),
         settings.rag_enabled,
         settings.strict,
         settings.rewrite,
         settings.system_prompt,
         settings.template,
-        sampling=Sampling("", settings.chat_temperature, settings.chat_max_tokens or None),
+        {**SHIPPED, **_templates(settings.home / TEMPLATES)},
+        Sampling("", temperature, settings.chat_max_tokens or None),
     )
     manner.template_of("")
     return manner
+
+
+def _check(fits: bool, name: str, wanted: str) -> None:
+    if not fits:
+        raise InvalidSettingError(f"{name} has to be {wanted}")
+
+
+def _templates(folder: Path) -> dict[str, Template]:
+    """A user's own: each file's name is its template's."""
+    try:
+        return {
+            path.stem: Template.parse(path.stem, path.read_text("utf-8"))
+            for path in sorted(folder.glob("*.txt"))
+        }
+    except (OSError, ValueError) as error:
+        raise InvalidSettingError(f"a template in {folder} cannot be used: {error}") from None
 
 
 def _fusion(spec: str) -> Fusion:

@@ -1,6 +1,7 @@
 """Models: the embedder, the reranker and the chat model that the settings name."""
 
 from dataclasses import replace
+from math import inf
 
 from unchunk.domain import EmbedderIdentity
 from unchunk.errors import InvalidSettingError
@@ -100,8 +101,10 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
             f"there is no chat model {settings.chat!r}: use openai:MODEL (with chat_url for any"
             " server that speaks as OpenAI's), azure:DEPLOYMENT or ollama:MODEL"
         )
-    if settings.chat_timeout <= 0:
-        raise InvalidSettingError(f"chat_timeout {settings.chat_timeout} is not more than 0")
+    if not 0 < settings.chat_timeout < inf:
+        raise InvalidSettingError(f"chat_timeout {settings.chat_timeout} makes no sense")
+    if settings.chat_window < 0:
+        raise InvalidSettingError(f"chat_window {settings.chat_window} is less than 0")
     from unchunk.adapters.llm import endpoints
     from unchunk.adapters.llm.openai import OpenAIChatModel
     from unchunk.adapters.llm.patience import Patience

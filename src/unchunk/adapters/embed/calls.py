@@ -10,6 +10,7 @@ from unchunk.adapters.embed.attempts import TRANSIENT, Patience, asked_wait
 from unchunk.adapters.embed.endpoints import Endpoint, read_vectors
 from unchunk.errors import InvalidSettingError, ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Vectors
+from unchunk.telemetry import trace_headers
 
 _NOT_UNDERSTOOD = frozenset({400, 415, 422})
 _HINTS = {
@@ -84,11 +85,11 @@ class Calls:
             # Time is measured around the whole attempt.
             self._client = httpx2.AsyncClient(headers=endpoint.headers, timeout=None)
         body = endpoint.body(texts, compact=self._compact is not False)
-        response = await self._client.post(endpoint.url, json=body)
+        response = await self._client.post(endpoint.url, json=body, headers=trace_headers())
         if response.status_code in _NOT_UNDERSTOOD and self._compact is None:
             # It may be base64 that it does not understand, or anything else: one try tells.
             body = endpoint.body(texts, compact=False)
-            response = await self._client.post(endpoint.url, json=body)
+            response = await self._client.post(endpoint.url, json=body, headers=trace_headers())
             if response.is_success:
                 self._compact = False
         elif response.is_success and self._compact is None:

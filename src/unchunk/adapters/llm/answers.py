@@ -1,7 +1,7 @@
 """An answer while it comes in."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 
 import httpx2
@@ -38,7 +38,7 @@ class Answer:
             self._read(first)
         self._first = first
 
-    async def deltas(self) -> AsyncIterator[Delta]:
+    async def deltas(self) -> AsyncGenerator[Delta, None]:
         """The pieces; the token counts come once, last."""
         finished, usage = False, None
         while (data := await self._piece(finished)) is not None:

@@ -5,7 +5,7 @@ The official SDK sends and is told nothing by the environment: what leaves is li
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from urllib.parse import quote
 
 import httpx2
@@ -45,7 +45,6 @@ class OpenAIChatModel:
         self._patience = patience or Patience()
         self._faults = Faults(endpoint)
         self._client: AsyncOpenAI | None = None
-        self._encodings = encodings_of(endpoint.model, endpoint.by_openai)
         self._given = {endpoint.model: window} if window is not None else {}
         self._asked: dict[str, tuple[int | None, float]] = {}
         self._asking = asyncio.Lock()
@@ -57,8 +56,8 @@ class OpenAIChatModel:
     def name(self) -> str:
         return self._endpoint.model
 
-    def count_tokens(self, text: str) -> int:
-        return count(text, self._encodings)
+    def count_tokens(self, text: str, model: str = "") -> int:
+        return count(text, encodings_of(model or self.name, self._endpoint.by_openai))
 
     async def window(self, model: str = "") -> int | None:
         """Given, told by the server, or known of the model, in this order.
@@ -84,7 +83,8 @@ class OpenAIChatModel:
     ) -> AsyncIterator[AsyncIterator[Delta]]:
         answer = await self._begun(messages, sampling, request_id)
         try:
-            yield answer.deltas()
+            async with aclosing(answer.deltas()) as deltas:
+                yield deltas
         finally:
             await answer.close()
 

@@ -18,6 +18,7 @@ from unchunk.errors import (
     ProviderRefusedError,
     ProviderUnavailableError,
 )
+from unchunk.telemetry import trace_headers
 from unchunk.text.windows import windows
 
 # 409 and 425: try later. 529: overloaded, for some.
@@ -136,7 +137,7 @@ class RemoteReranker:
             self._client = httpx2.AsyncClient(headers=headers, timeout=None)
         try:
             async with asyncio.timeout(seconds):
-                response = await self._client.post(self._url, json=body)
+                response = await self._client.post(self._url, json=body, headers=trace_headers())
         except TimeoutError as error:
             raise ProviderUnavailableError(
                 f"{self._where} did not answer within {seconds:.3g} s"

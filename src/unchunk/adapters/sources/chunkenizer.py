@@ -17,6 +17,7 @@ from unchunk.errors import (
     ProviderUnavailableError,
 )
 from unchunk.ports import Among, ForeignChunks, ForeignDocument, SourceNature
+from unchunk.telemetry import trace_headers
 
 # What a person gave with the document says nothing of a single chunk.
 _ANSWER = Fields(
@@ -151,7 +152,9 @@ class ChunkenizerSource:
             self._client = httpx2.AsyncClient(headers=headers, timeout=None)
         try:
             async with asyncio.timeout(self._timeout):
-                response = await self._client.request(method, f"{self._url}/{path}", json=body)
+                response = await self._client.request(
+                    method, f"{self._url}/{path}", json=body, headers=trace_headers()
+                )
         except TimeoutError as error:
             raise ProviderUnavailableError(
                 f"{self._where} did not answer within {self._timeout:.3g} s"
