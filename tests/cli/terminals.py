@@ -12,7 +12,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -52,25 +52,27 @@ def make_library(folder: Path) -> Path:
     return folder / "home"
 
 
-def environment(home: Path, **more: str) -> dict[str, str]:
+def environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("UNCHUNK_")}
-    return {**kept, **SETTINGS, "UNCHUNK_HOME": str(home), "TERM": "xterm", **more}
+    return {**kept, **SETTINGS, "UNCHUNK_HOME": str(home), "TERM": "xterm"}
 
 
 class Running:
     """A command of ours in a process of its own; what it says is read while it runs."""
 
-    def __init__(self, arguments: tuple[str, ...], home: Path, more: dict[str, str]) -> None:
+    process: subprocess.Popen[bytes]
+
+    def __init__(self, arguments: tuple[str, ...], home: Path, settings: Mapping[str, str]) -> None:
         self.said, self.complained = "", ""
         self._enough = threading.Event()
         self._readers: list[threading.Thread] = []
         self._command = [sys.executable, "-m", "unchunk", *arguments]
-        self._environment = environment(home, **more)
+        self._environment = environment(home) | dict(settings)
 
-    def wait_for(self, text: str) -> str:
-        """All it said up to now, once that holds this text."""
+    def wait_for(self, text: str, times: int = 1) -> str:
+        """All it said up to now, once that holds this text, so many times."""
         deadline = time.monotonic() + _PATIENCE
-        while text not in self.said:
+        while self.said.count(text) < times:
             assert time.monotonic() < deadline, (text, self.said, self.complained)
             time.sleep(0.005)
         return self.said
@@ -156,8 +158,10 @@ class OnScreen(Running):
 
 
 @contextmanager
-def piped(*arguments: str, home: Path, said: bytes = b"", **more: str) -> Iterator[Piped]:
-    running = Piped(arguments, home, more)
+def piped(
+    *arguments: str, home: Path, said: bytes = b"", settings: Mapping[str, str] | None = None
+) -> Iterator[Piped]:
+    running = Piped(arguments, home, settings or {})
     running.start(said)
     with running.process:
         try:
@@ -167,8 +171,10 @@ def piped(*arguments: str, home: Path, said: bytes = b"", **more: str) -> Iterat
 
 
 @contextmanager
-def on_screen(*arguments: str, home: Path, **more: str) -> Iterator[OnScreen]:
-    running = OnScreen(arguments, home, more)
+def on_screen(
+    *arguments: str, home: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[OnScreen]:
+    running = OnScreen(arguments, home, settings or {})
     running.start()
     with running.process:
         try:
@@ -177,9 +183,11 @@ def on_screen(*arguments: str, home: Path, **more: str) -> Iterator[OnScreen]:
             running.process.kill()
 
 
-def shown(*arguments: str, home: Path, status: int = 0, **more: str) -> str:
+def shown(
+    *arguments: str, home: Path, status: int = 0, settings: Mapping[str, str] | None = None
+) -> str:
     """All that a command says on a screen."""
-    with on_screen(*arguments, home=home, **more) as screen:
+    with on_screen(*arguments, home=home, settings=settings) as screen:
         assert screen.ended() == status, screen.said
     return screen.said
 

@@ -115,7 +115,7 @@ def test_words_appear_as_they_come(
     model.script.append(gated(gate, "The night costs", " 22 euros."))
     running = on_screen if screen else piped
     try:
-        with running("ask", NIGHT, home=home, **chat) as process:
+        with running("ask", NIGHT, home=home, settings=chat) as process:
             assert "22" not in process.wait_for("The night costs")
             assert "Sources" not in process.said
             gate.set()
@@ -136,23 +136,25 @@ def test_words_appear_as_they_come(
 def test_citations_are_numbers_on_a_screen_and_as_written_in_a_pipe(
     home: Path, model: ScriptedModel, chat: dict[str, str]
 ) -> None:
-    document, hit, beside = source_of(BEACON, "--passages", "--name", "long report.txt")
+    document, hit, beside = source_of(BEACON, "--full", "--name", "long report.txt")
     assert beside >= 0
     known, context, unknown = f"[{document}:{hit}]", f"[{document}:{beside}]", "[nothing:3]"
     both, wide = f"[{document}:{hit}, nothing:1]", f"[{document}:{hit}-900]"
     # Cut anywhere, as models do.
     text = f"White {known}, red {context}, blue {unknown}, x[1] {both} {wide}\r\nend]"
     tokens = [text[at : at + 7] for at in range(0, len(text), 7)]
-    command = ("ask", BEACON, "--passages", "--name", "long report.txt")
+    command = ("ask", BEACON, "--full", "--name", "long report.txt")
     model.script.append(answer(*tokens))
-    on = shown(*command, home=home, **chat)
+    on = shown(*command, home=home, settings=chat)
     cyan, off = "\x1b[36m", "\x1b[0m"
     assert (
         f"White {cyan}[1]{off}, red {cyan}\x1b[2m[1]{off}, blue \x1b[31m[?]{off}, x[1] "
         f"[{cyan}1{off}, \x1b[31m?{off}] {cyan}[1?]{off}\r\nend]\r\n"
     ) in on
     assert "cites what it was not given: [nothing:3], nothing:1, " in on
-    assert re.search(r"^  \[1\] long report\.txt: chunks [\d-]+ of \d+, score 0\.\d\d\r$", on, re.MULTILINE)
+    assert re.search(
+        r"^  \[1\] long report\.txt: chunks [\d-]+ of \d+, score 0\.\d\d\r$", on, re.MULTILINE
+    )
     model.script.append(answer(*tokens))
     done = run(*command[1:])
     assert done.stdout.startswith(text.replace("\r", "") + "\n\nSources:\n")
@@ -165,16 +167,15 @@ def test_what_a_model_or_a_document_says_does_not_steer_the_terminal(
 ) -> None:
     question = f"Olga keeps the quayside {ESCAPES}"
     hostile = [*(f"say{ESCAPES}"), f"[{ESCAPES}:1]", f"[x{ESCAPES}:2]", "\ud83d", "\udc4d."]
-    for one in (question, f"{question} source:\x1b[31mnowhere.txt"):
-        for provider in (chat, {"UNCHUNK_CHAT": ""}):
-            model.script.append(answer(*hostile))
-            said = shown("ask", one, "--why", "--conversation", "new", home=home, **provider)
-            ours = OURS.sub("", said)
-            assert "Olga" in ours
-            assert not STEERING.search(ours), ascii(STEERING.search(ours))
-            assert "\r" not in ours
-            assert "\x1b[31m red" not in said
-    model.script.clear()
+    model.script.append(answer(*hostile))
+    for one, provider in ((question, chat), (f"{question} source:\x1b[31mnowhere.txt", {})):
+        said = shown("ask", one, "--why", "--conversation", "new", home=home, settings=provider)
+        ours = OURS.sub("", said)
+        assert "Olga" in ours
+        assert not STEERING.search(ours), ascii(said)
+        assert "\r" not in ours
+        assert "\x1b[31m red" not in said
+        assert "\x1b[31mnowhere" not in said
 
 
 @pytest.mark.usefixtures("chat")
@@ -247,10 +248,11 @@ def test_without_documents_the_question_goes_to_the_model_as_it_is(model: Script
 @pytest.mark.usefixtures("chat")
 def test_where_to_look_and_how_much_of_it_is_said_by_options() -> None:
     def names(*options: str) -> set[str]:
-        return {one["name"] for one in record(NIGHT, *options)["sources"]}
+        question = "Which lamp of the lighthouse burned in the harbour?"
+        return {one["name"] for one in record(question, *options)["sources"]}
 
     assert names("--folder", "rules") == {"harbour.md"}
-    assert names("--name", "lighthouse.md", "--full") == {"lighthouse.md"}
+    assert names("--name", "lighthouse.md") == {"lighthouse.md"}
     assert record(NIGHT, "--full")["plan"]["mode"] == "full documents"
     assert record(f"Explain: {NIGHT}", "--passages")["plan"]["mode"] == "passages"
 
@@ -338,7 +340,7 @@ def test_an_interrupt_stops_the_model_and_keeps_what_came(
 ) -> None:
     question = f"What is said on {'a screen' if screen else 'a pipe'}?"
     command = ("ask", question, "--model", "stream:3000:0.01", "--conversation", "new")
-    with (on_screen if screen else piped)(*command, home=home, **chat) as process:
+    with (on_screen if screen else piped)(*command, home=home, settings=chat) as process:
         process.wait_for(" word word")
         process.interrupt()
         assert process.ended() == 130
@@ -364,7 +366,7 @@ def test_an_interrupt_before_the_first_word_and_for_programs(
     home: Path, model: ScriptedModel, chat: dict[str, str]
 ) -> None:
     for number, option in enumerate(("--why", "--json"), 1):
-        with piped("ask", NIGHT, "--model", "hang", option, home=home, **chat) as process:
+        with piped("ask", NIGHT, "--model", "hang", option, home=home, settings=chat) as process:
             assert model.settled(lambda: model.started == number, 60)  # noqa: B023 - at once
             process.interrupt()
             assert process.ended() == 130
@@ -377,7 +379,7 @@ def test_an_interrupt_before_the_first_word_and_for_programs(
 def test_whoever_stops_reading_stops_the_model(
     home: Path, model: ScriptedModel, chat: dict[str, str]
 ) -> None:
-    with piped("ask", NIGHT, "--model", "stream:3000:0.005", home=home, **chat) as process:
+    with piped("ask", NIGHT, "--model", "stream:3000:0.005", home=home, settings=chat) as process:
         process.wait_for(" word")
         process.stop_reading()
         assert process.process.wait(60) == 1

@@ -13,7 +13,6 @@ import click
 from unchunk.chat.events import (
     Answer,
     Cited,
-    Done,
     Event,
     Failed,
     Planned,
@@ -34,9 +33,13 @@ _MOST_HEADINGS = 3
 
 
 class Terminal:
-    """Writes the events of one answer. What is no part of the answer goes to standard error."""
+    """Writes the events of one answer. What is no part of the answer goes to standard error.
+
+    `conversation` is where the answer is kept, if it is, as soon as that is known.
+    """
 
     def __init__(self, *, on_screen: bool, why: bool = False) -> None:
+        self.conversation = ""
         self._on_screen, self._why = on_screen, why
         self._numbers: dict[str, int] = {}
         # Written later: what ends in a bracket may be a citation, as the next event tells; what
@@ -93,11 +96,11 @@ class Terminal:
                 self.fail(event.message)
             case Warned() if event.code != _NO_SOURCE:
                 self.tell(f"({event.message})")
-            case Planned() | Used() if self._why:
-                for reason in reasons(event):
+            case Planned() | Used():
+                if isinstance(event, Planned):
+                    self.conversation = event.conversation
+                for reason in reasons(event) if self._why else ():
                     self.tell(f"({reason})")
-            case Done():
-                self._release()
 
     def _end_line(self) -> None:
         self._release()
@@ -144,13 +147,14 @@ def marked(
 def _mark(written: str, cited: Sequence[Record], numbers: Mapping[str, int]) -> str:
     """Of a range, all chunks stand at one place, and some of them may be unknown."""
     known = [one for one in cited if one["state"] != "unknown"]
-    number = str(numbers.get(known[0]["document"], "")) if known else ""
+    number = str(numbers.get(known[0]["document"], "?")) if known else ""
     mark = number if len(known) == len(cited) else f"{number}?"
     if written.startswith("["):
         mark = f"[{mark}]"
     if not known:
         return click.style(mark, fg="red")
-    return click.style(mark, fg="cyan", dim=all(one["state"] == "context" for one in known))
+    is_context = all(one["state"] == "context" for one in known)
+    return click.style(mark, fg="cyan", dim=is_context or None)
 
 
 def source_lines(

@@ -89,7 +89,10 @@ def _converse(read: Reader, talk: Asking, options: Options, *, goes_on: bool) ->
                 for name, about in _COMMANDS.items():
                     click.echo(f"{name:12} {about}")
             case _:
-                status = talk.answer(line)
+                try:
+                    status = talk.answer(line)
+                except KeyboardInterrupt:  # once more, while it was being stopped
+                    status = INTERRUPTED
                 click.echo()
                 if status == INTERRUPTED and not goes_on:
                     break

@@ -3,21 +3,17 @@
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import TypedDict
 
 import click
 
 from unchunk.chat.events import Answer, gather
-from unchunk.chat.request import NEW, ChatRequest, Mode, question
+from unchunk.chat.request import ChatRequest, Mode, question
 from unchunk.cli.answers import Terminal
 from unchunk.cli.session import INTERRUPTED, Session
 from unchunk.errors import UnchunkError
 from unchunk.ports import Sampling
 from unchunk.retrieval.shelf import Where
-
-# Others may begin conversations while we begin one.
-_LATEST = 10
 
 
 class Options(TypedDict):
@@ -74,7 +70,7 @@ class Asking:
         """Print an answer; the exit status tells how it went. An interrupt ends it alone."""
         library = self._session.library
         terminal = Terminal(on_screen=sys.stdout.isatty(), why=self._options["why"])
-        answer, status, since = None, 1, datetime.now(UTC)
+        answer, status = None, 1
         try:
             with closing(library.chat(self._request(text))) as events:
                 answer = terminal.show(events)
@@ -83,7 +79,7 @@ class Asking:
             status = INTERRUPTED
         except UnchunkError as error:
             terminal.fail(str(error))
-        self._note(answer, text, since)
+        self.conversation = terminal.conversation or self.conversation
         if answer is None:
             return status
         if self._is_without_documents(answer):
@@ -100,17 +96,6 @@ class Asking:
             return INTERRUPTED
         self._session.result(answer.as_dict())
         return 1 if answer.error else 0
-
-    def _note(self, answer: Answer | None, text: str, since: datetime) -> None:
-        """Find out which conversation was begun; an answer without an end does not tell."""
-        if answer is not None and answer.conversation:
-            self.conversation = answer.conversation
-        elif self.conversation == NEW:
-            for one in self._session.library.conversations(limit=_LATEST):
-                if one.created_at >= since and one.turn_count:
-                    _, turns = self._session.library.conversation(one.id)
-                    if turns[0].question == text:
-                        self.conversation = one.id
 
     def _is_without_documents(self, answer: Answer) -> bool:
         asked = answer.plan is not None and answer.plan.rag and not answer.sources.documents

@@ -13,6 +13,7 @@ from unchunk.cli.session import Session, plain, with_session
 from unchunk.cli.tables import hit_lines, table
 from unchunk.domain import ChunkingStrategy, Unit
 from unchunk.errors import InvalidStrategyError
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.display import (
     card,
     content,
@@ -24,7 +25,7 @@ from unchunk.retrieval.display import (
 )
 from unchunk.retrieval.evidence import ReconstructedDocument, runs
 from unchunk.retrieval.followup import is_empty
-from unchunk.retrieval.retriever import Amount, Evidence
+from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Candidate, Place, Where
 from unchunk.retrieval.words import words_of
 from unchunk.synchronous import SynchronousEngine

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -12,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec
 import click
 
 from unchunk.errors import UnchunkError
+from unchunk.retrieval.display import one_line
 from unchunk.settings import Settings, load
 from unchunk.synchronous import SynchronousEngine
 from unchunk.wiring import open_engine
@@ -19,6 +21,7 @@ from unchunk.wiring import open_engine
 P = ParamSpec("P")
 
 INTERRUPTED = 130
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Session:
@@ -43,7 +46,10 @@ class Session:
     def result(self, value: object) -> None:
         """Print a result for programs, on one line; nothing if a person is reading."""
         if self.as_json:
-            click.echo(json.dumps(plain(value), ensure_ascii=False))
+            text = json.dumps(plain(value), ensure_ascii=False)
+            # Escaped where a terminal could be steered by it, or no encoding has it.
+            is_safe = not sys.stdout.isatty() and not _HALF.search(text)
+            click.echo(text if is_safe else json.dumps(plain(value)))
 
     def say(self, line: str = "") -> None:
         """Print a line for people."""
@@ -71,7 +77,7 @@ def with_session(
             if session.as_json:
                 kind = type(error).__name__
                 click.echo(json.dumps({"error": {"type": kind, "message": str(error)}}))
-            click.echo(f"Error: {error}", err=True)
+            click.echo(f"Error: {one_line(str(error))}", err=True)
             status = 1
         except KeyboardInterrupt:
             click.echo("Stopped. What came in is kept; the same command goes on.", err=True)
