@@ -321,8 +321,8 @@ class Space(NamedTuple):
     dimensions: int
 
 
-# pending: asked, and not answered yet, or never. stopped: whoever asked had enough.
-TurnStatus = Literal["pending", "complete", "stopped", "failed"]
+# stopped: whoever asked had enough. interrupted: the process ended amid it.
+TurnStatus = Literal["pending", "complete", "stopped", "failed", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)

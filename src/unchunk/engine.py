@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -12,9 +12,11 @@ from unchunk.chat.parts import ChatParts
 from unchunk.chat.talking import Talk, Talking
 from unchunk.domain import Document, OwnerId
 from unchunk.errors import (
+    IndexUnavailableError,
     InvalidInputError,
     NotFoundError,
     OutputError,
+    ProviderUnavailableError,
     TransientError,
     UnchunkError,
 )
@@ -104,6 +106,8 @@ class Engine(Talking):
             if remains:
                 log("%d versions were left to purge", len(remains))
                 await purge(parts, remains)
+            if abandoned := await self._talk.conversations.abandon():
+                log("%d answers were interrupted", abandoned)
             if (await parts.catalog.notes()).get(UNFINISHED):
                 log("%d chunks of unfinished versions were removed", await sweep(parts))
                 await parts.catalog.note(UNFINISHED, "")
@@ -371,6 +375,15 @@ class Engine(Talking):
             dict(telemetry.counters),
             {name: round(seconds, 6) for name, seconds in telemetry.seconds.items()},
         )
+
+    async def claim(self) -> None:
+        """Take the index at once, for a process that means to stay; `LibraryInUseError` if another
+        has it. One that cannot be reached now may be later.
+        """
+        with suppress(IndexUnavailableError, ProviderUnavailableError):
+            await self._settle()
+            for space in self._parts.spaces.all:
+                await space.index.census(_NOBODY)
 
     async def health(self) -> dict[str, str]:
         """What a question needs, and what is wrong with each: `ok`, or why it does not answer."""

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 logger = logging.getLogger("unchunk")
+# Without a handler, Python would print warnings to people who did not ask for a log.
+logger.addHandler(logging.NullHandler())
 _NONE = "-"
 _job: ContextVar[str] = ContextVar("job", default=_NONE)
 

@@ -295,3 +295,19 @@ def test_a_question_that_is_refused_begins_no_conversation(room: Room) -> None:
         assert await engine.conversations() == []
 
     room.run(ask, chat_window=1000)
+
+
+def test_a_question_that_a_crash_interrupted_is_called_that_after_a_restart(room: Room) -> None:
+    async def crash(engine: Engine) -> str:
+        kept = engine._answering.conversations
+        conversation = (await kept.start("local")).id
+        await kept.ask("local", conversation, NIGHT)
+        return conversation
+
+    conversation = room.run(crash)
+
+    async def look(engine: Engine) -> str:
+        _, [turn] = await engine.conversation(conversation)
+        return turn.answered.status
+
+    assert room.run(look) == "interrupted"

@@ -13,7 +13,7 @@ from adapters.llm.scripted import events as events_sent
 from chat.rooms import NIGHT, Room, codes, events_of, kinds
 from unchunk.chat.events import Cited, Done, Failed, Planned, SourcesFound, Token, Used, gather
 from unchunk.chat.request import ChatRequest, Mode, question
-from unchunk.chat.turn import IN_ITS_PLACE, NO_MODEL, NOTHING
+from unchunk.chat.turn import IN_ITS_PLACE, NO_MODEL, NO_ROOM, NOTHING
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Sampling
@@ -505,3 +505,9 @@ def test_a_budget_that_binds_costs_no_second_search_with_chunks_of_the_usual_siz
         return (await engine.counts()).counters["searches"]
 
     assert room.run(ask, chunk_size=size, max_context_chars=3000) == searches
+
+
+def test_what_was_found_and_does_not_fit_is_not_said_to_be_missing(room: Room) -> None:
+    found = room.answer(NIGHT, model="", max_context_chars=10)
+    assert found.answer == NO_ROOM
+    assert NO_ROOM in str(found.warnings)

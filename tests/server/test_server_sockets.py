@@ -80,6 +80,18 @@ def test_cancelling_stops_the_model_and_the_socket_goes_on() -> None:
         assert hear_all(socket)[-1]["type"] == "done"
 
 
+def test_cancelling_at_once_is_told_too() -> None:
+    engine = Scripted(pause_at=0)
+    with serving(engine.engine) as served, talking(served) as socket:
+        for number in range(20):
+            say(socket, type="ask", message="When?", id=f"q{number}")
+            say(socket, type="cancel")
+            last = hear(socket)
+            while last["type"] != "error":
+                last = hear(socket)
+            assert (last["id"], last["code"]) == (f"q{number}", "stopped")
+
+
 def test_a_second_question_while_one_is_answered_is_refused() -> None:
     engine = Scripted(pause_at=1)
     with serving(engine.engine) as served, talking(served) as socket:

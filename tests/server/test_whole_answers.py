@@ -6,6 +6,9 @@ The checklist of document 002 and the testing list of document 003 stand here by
 import asyncio
 import json
 import logging
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -352,3 +355,46 @@ def test_stopping_an_answer_of_a_real_model_frees_it(
                     break
         assert at.client.delete(f"/api/chat/stream/{stream}").status_code == 204
         assert small_model.becomes_idle()
+
+
+def test_an_upload_that_is_cut_off_changes_nothing(tmp_path: Path) -> None:
+    def form(text: str) -> bytes:
+        head = 'Content-Disposition: form-data; name="file"; filename="harbour.md"'
+        return f"--b\r\n{head}\r\n\r\n{text}\r\n--b--\r\n".encode()
+
+    kind = {"content-type": "multipart/form-data; boundary=b"}
+    with place(tmp_path) as at:
+        whole = form(HARBOUR.replace("22", "99"))
+        for cut in (3, 7, 60, 200):
+            reply = at.client.post("/documents", content=whole[:-cut], headers=kind)
+            assert reply.status_code == 400, (cut, reply.text)
+            assert "boundary" in reply.json()["detail"]
+        assert "22 euros" in str(at.ask(NIGHT)["sources"])
+        assert at.client.post("/documents", content=whole, headers=kind).status_code == 200
+        assert "99 euros" in str(at.ask(f"{NIGHT} Now?")["sources"])
+
+
+def test_a_body_of_another_kind_is_told_which_kind_is_wanted(tmp_path: Path) -> None:
+    with place(tmp_path) as at:
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        reply = at.client.post("/api/chat", content=b'{"message": "x"}', headers=kind)
+    assert "content-type: application/json" in reply.json()["error"]["message"]
+
+
+def test_a_second_server_on_a_library_is_refused_at_once(tmp_path: Path) -> None:
+    with place(tmp_path) as at:
+        at.ask(NIGHT)
+        command = [sys.executable, "-m", "unchunk", "--home", str(tmp_path / "home"), "serve"]
+        environment = os.environ | {"UNCHUNK_EMBEDDER": "hashing", "UNCHUNK_CHUNK_SIZE": "200"}
+        done = subprocess.run(
+            [*command, "--port", "0"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert "process" in line

@@ -36,6 +36,7 @@ from unchunk.telemetry import log
 NO_MODEL = "No language model is set up. These are the sentences that answer best, word for word:"
 IN_ITS_PLACE = "The model did not answer. These are the sentences that answer best, word for word:"
 NOTHING = "Nothing was found in the documents that answers this."
+NO_ROOM = "What was found in the documents is too long for the room that there is."
 EXTRACTIVE = "extractive"
 
 
@@ -191,8 +192,8 @@ def _beginning(task: _Task, asked: Asked, conversation: ConversationId) -> list[
         *_left_out(asked.forgotten + task.space.left_out),
     ]
     if not evidence.documents and not task.found.failure:
-        said = "no source was used: nothing was found in the documents that answers this"
-        events.append(Warned("no-source", said))
+        said = NO_ROOM if evidence.omitted else NOTHING
+        events.append(Warned("no-source", f"no source was used. {said}"))
     return events
 
 
@@ -214,7 +215,7 @@ async def _instead(
     if not quotes:
         if error is not None:
             return "", "failed"
-        return NOTHING, "refused"
+        return NO_ROOM if found.evidence.omitted else NOTHING, "refused"
     return (
         f"{NO_MODEL if error is None else IN_ITS_PLACE}\n\n{write(quotes, Sent(documents))}",
         "extractive",

@@ -86,8 +86,7 @@ def _converse(read: Reader, talk: Asking, options: Options, *, goes_on: bool) ->
             case ["/rag", "on" | "off" as switch]:
                 options["no_rag"] = switch == "off"
             case [word, *_] if _COMMAND.fullmatch(word):
-                for name, about in _COMMANDS.items():
-                    click.echo(f"{name:12} {about}")
+                _help(line)
             case _:
                 try:
                     status = talk.answer(line)
@@ -97,6 +96,13 @@ def _converse(read: Reader, talk: Asking, options: Options, *, goes_on: bool) ->
                 if status == INTERRUPTED and not goes_on:
                     break
     return status
+
+
+def _help(line: str) -> None:
+    if line.strip() != "/help":
+        click.echo(f"there is no {one_line(line)}", err=True)
+    for name, about in _COMMANDS.items():
+        click.echo(f"{name:12} {about}")
 
 
 def _piped(session: Session, conversation: str) -> Reader:

@@ -3,6 +3,7 @@
 import click
 
 from unchunk.cli.session import Session, with_session
+from unchunk.engine import Engine
 from unchunk.wiring import INCOMING, open_engine
 
 
@@ -46,6 +47,13 @@ def serve(session: Session, host: str, port: int, resume_seconds: float) -> None
         session.result({"url": address})
         session.say(f"unchunk serves {settings.home} at {address}; Ctrl-C ends it")
 
-    run_server(
-        create_app(lambda: open_engine(settings), options), host=host, port=port, ready=ready
-    )
+    async def opening() -> Engine:
+        engine = await open_engine(settings)
+        try:
+            await engine.claim()
+        except BaseException:
+            await engine.close()
+            raise
+        return engine
+
+    run_server(create_app(opening, options), host=host, port=port, ready=ready)

@@ -79,6 +79,13 @@ def with_session(
                 click.echo(json.dumps({"error": {"type": kind, "message": str(error)}}))
             click.echo(f"Error: {one_line(str(error))}", err=True)
             status = 1
+        except (OSError, UnicodeError) as error:
+            # Whoever reads the pipe may have gone, which is theirs to decide.
+            if isinstance(error, BrokenPipeError):
+                raise
+            reason = getattr(error, "strerror", "") or str(error)
+            click.echo(f"Error: the result cannot be written: {reason}", err=True)
+            status = 1
         except KeyboardInterrupt:
             click.echo("Stopped. What came in is kept; the same command goes on.", err=True)
             status = INTERRUPTED

@@ -99,6 +99,13 @@ class Conversations(Protocol):
         """Note what became of a question; nothing happens if the conversation is gone."""
         ...
 
+    async def abandon(self) -> int:
+        """Call every question that is pending interrupted; for who knows that nobody answers it.
+
+        How many there were is returned.
+        """
+        ...
+
     async def rename(
         self, owner: OwnerId, conversation: ConversationId, title: str
     ) -> Conversation: ...

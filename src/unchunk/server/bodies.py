@@ -56,7 +56,7 @@ class ChatBody(BaseModel):
     system_prompt: _Text | None = None
     model: _Name = ""
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=10_000_000, strict=True)] | None = None
     stop: _Name | Annotated[list[_Name], Field(max_length=16)] = []
 
     @model_validator(mode="after")

@@ -2,6 +2,7 @@
 has it, for clients that know no other.
 """
 
+import re
 from collections.abc import Sequence
 from math import ceil
 
@@ -57,6 +58,7 @@ _STATUSES = {
     421: "wrong-host",
 }
 _INTERNAL = "something went wrong inside; the server's log tells what, under this request id"
+_JSON = re.compile(r"application/(?:[\w.-]+\+)?json\b", re.IGNORECASE)
 # Of a body that is wrong everywhere, not all is told.
 _MOST, _LONGEST = 20, 100
 
@@ -122,6 +124,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _malformed(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     message, detail = described(error.errors())
+    sent = request.headers.get("content-type", "")
+    if request.method == "POST" and not _JSON.match(sent):
+        message = f"send JSON with content-type: application/json, not {sent[:50] or 'nothing'!r}"
     return problem(422, "malformed", message, _id(request), detail=detail)
 
 

@@ -45,7 +45,7 @@ class _Conversing:
         self._asked = 0
         self._current = ""
         self._work: asyncio.Task[object] | None = None
-        self._is_told = False
+        self._is_told = self._has_begun = False
         self._lost = asyncio.Event()
 
     async def run(self) -> None:
@@ -112,13 +112,15 @@ class _Conversing:
         except UnchunkError as error:
             await self._say(about, failed(error))
         else:
-            self._is_told = False
+            self._is_told = self._has_begun = False
             with job(name):
                 self._work = asyncio.create_task(self._answer(about, request, name))
             self._current = about
             self._house.streams.follow(self._work)
 
     async def _answer(self, about: str, request: ChatRequest, name: str) -> object:
+        # A task that is cancelled before this says nothing by itself.
+        self._has_begun = True
         events = self._house.engine.chat(request, owner=self._owner, request_id=name)
         try:
             async with aclosing(events):
@@ -160,5 +162,8 @@ class _Conversing:
     async def _stop(self) -> None:
         work = self._work
         if work is not None and not work.done():
+            has_begun = self._has_begun
             work.cancel()
             await asyncio.wait([work], timeout=LAST_WORDS)
+            if not has_begun:
+                await self._last_word(self._current, STOPPED)

@@ -44,7 +44,7 @@ async def received(request: Request, folder: Path | None, most: int) -> AsyncIte
     kind, options = parse_options_header(request.headers.get("content-type"))
     boundary = options.get(b"boundary", b"")
     if kind != b"multipart/form-data" or not boundary:
-        raise HTTPException(415, "send the file as multipart/form-data")
+        raise HTTPException(415, "send the file as multipart/form-data, with its boundary")
     own = await asyncio.to_thread(_own_folder, folder)
     try:
         yield await _read(request, boundary, own / "file", most)
@@ -69,6 +69,8 @@ async def _read(request: Request, boundary: bytes, path: Path, most: int) -> Upl
         raise InvalidInputError("the upload was broken off") from error
     except OSError as error:
         raise OutputError(f"the upload cannot be kept: {error.strerror}") from error
+    if not parts.is_whole:
+        raise InvalidInputError("the form ends before its last boundary: nothing of it is kept")
     if parts.name is None:
         raise InvalidInputError("the form has no `file`")
     return Upload(path, parts.name, parts.fields)
@@ -83,6 +85,7 @@ class _Parts:
     fields: dict[str, str] = field(default_factory=dict)
     size: int = 0
     waiting: int = 0
+    is_whole: bool = False
     _pieces: list[bytes] = field(default_factory=list)
     _headers: dict[bytes, bytes] = field(default_factory=dict)
     _header: bytes = b""
@@ -100,6 +103,7 @@ class _Parts:
             "on_headers_finished": self._headers_end,
             "on_part_data": self._data,
             "on_part_end": self._end,
+            "on_end": self._whole,
         }
 
     def flush(self, file: BinaryIO) -> None:
@@ -152,6 +156,9 @@ class _Parts:
                 413, f"the file is larger than {self.most} bytes", {"Connection": "close"}
             )
         self._pieces.append(data[start:end])
+
+    def _whole(self) -> None:
+        self.is_whole = True
 
     def _end(self) -> None:
         if not self._in_file:

@@ -139,6 +139,18 @@ class ConversationsContract:
         assert await kept.recent("me") == [before]
 
     @on_conversations
+    async def test_what_nobody_answers_any_more_is_interrupted(self, kept: Conversations) -> None:
+        talk = (await kept.start("me")).id
+        given = Answered("Because.", "complete")
+        await kept.answer("me", talk, await kept.ask("me", talk, "Why?"), given)
+        await kept.ask("me", talk, "And then?")
+        assert await kept.abandon() == 1
+        assert await kept.abandon() == 0
+        first, second = await kept.turns("me", talk)
+        assert first.answered == given
+        assert second.answered.status == "interrupted"
+
+    @on_conversations
     async def test_numbers_have_no_holes_and_no_doubles_whoever_asks(
         self, kept: Conversations
     ) -> None:

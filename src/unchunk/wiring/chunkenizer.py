@@ -4,7 +4,7 @@ import logging
 import os
 from time import perf_counter
 
-from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
+from unchunk.errors import InvalidSettingError, ProviderRefusedError, ProviderUnavailableError
 from unchunk.telemetry import log
 
 _USUAL = "http://localhost:8000"
@@ -15,14 +15,18 @@ async def retrieve_chunks(
 ) -> list[dict[str, object]]:
     """What a Chunkenizer server finds: chunk_text, document_id, chunk_index, score, metadata.
 
-    Whatever is wrong with the server or its answer is logged, and there are no chunks. A
-    `base_url` that is none is the caller's mistake and raises `InvalidInputError`; None means
-    CHUNKENIZER_API_URL, else http://localhost:8000. Waits at most `within` seconds.
+    Whatever is wrong with the server, its URL or its answer is logged, and there are no chunks.
+    Without `base_url` it is that of CHUNKENIZER_API_URL, else http://localhost:8000. Waits at most
+    `within` seconds.
     """
     from unchunk.adapters.sources.chunkenizer import ChunkenizerSource, plain_chunk
 
     url = base_url or os.environ.get("CHUNKENIZER_API_URL") or _USUAL
-    source = ChunkenizerSource(url, timeout=within)
+    try:
+        source = ChunkenizerSource(url, timeout=within)
+    except InvalidSettingError as error:
+        log("Chunkenizer has no such URL, skipping RAG: %s", error, level=logging.ERROR)
+        return []
     began = perf_counter()
     results: list[dict[str, object]] = []
     try:

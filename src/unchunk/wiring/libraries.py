@@ -20,7 +20,7 @@ from unchunk.ports import Catalog, Embedder
 from unchunk.settings import FILE, Settings
 from unchunk.telemetry import Telemetry
 from unchunk.wiring.collections import ChatSource, check_place
-from unchunk.wiring.manners import chat_manner_of, manner_of
+from unchunk.wiring.manners import TEMPLATES, chat_manner_of, manner_of
 from unchunk.wiring.models import MODELS
 from unchunk.wiring.providers import make_chat_model, make_embedder
 from unchunk.wiring.stores import INDEX, extractor_of, indexes_of
@@ -32,7 +32,10 @@ INCOMING = "incoming"
 _PREFIX = "unchunk-"
 _LOCK = "lock"
 _QUESTIONS = "questions.txt"  # what was typed into a chat
-_OWN = (_CATALOG, *_BESIDE_CATALOG, INCOMING, INDEX, _LOCK, MODELS, "uploads", FILE, _QUESTIONS)
+_OWN = (
+    *(_CATALOG, *_BESIDE_CATALOG, INCOMING, INDEX, _LOCK, MODELS, TEMPLATES, "uploads", FILE),
+    _QUESTIONS,
+)
 
 
 async def open_engine(settings: Settings) -> Engine:

@@ -113,6 +113,8 @@ def make_chat_model(settings: Settings) -> ChatModel | None:
     if kind == "openai":
         endpoint = endpoints.openai(url or _OPENAI, name, key)
     elif kind == "azure":
+        if not url:
+            raise InvalidSettingError("azure needs chat_url: the address of the resource")
         endpoint = endpoints.azure(url, name, key, settings.chat_api_version)
     else:
         endpoint = endpoints.ollama(url or _OLLAMA, name, key)

@@ -147,9 +147,6 @@ def test_pieces_before_the_cut_are_not_lost(server: ScriptedModel) -> None:
         {"choices": [{"delta": {"content": 7}}]},
         {"choices": [{"delta": {"content": ["a"]}}]},
         {"choices": [{"delta": {}, "finish_reason": 7}]},
-        {"choices": [], "usage": "many"},
-        {"choices": [], "usage": {"prompt_tokens": "many"}},
-        {"choices": [], "usage": {"prompt_tokens": -1}},
         "[" * 100_000,
         b"data: \xff\xfe\n\n",
     ],
@@ -161,6 +158,21 @@ def test_a_piece_that_cannot_be_understood_is_never_passed_over(
     for before in ([], [piece("So")]):
         with pytest.raises(ProviderRefusedError, match="cannot be read"):
             ask(server, events(*before, sent, piece(finish="stop")))
+
+
+@pytest.mark.parametrize("usage", ["many", {"prompt_tokens": "many"}, {"prompt_tokens": -1}])
+def test_counts_that_mean_nothing_do_not_spoil_an_answer(
+    server: ScriptedModel, usage: object
+) -> None:
+    deltas = ask(server, events(piece("So"), piece(finish="stop", usage=usage)))
+    assert deltas == [Delta("So"), Delta(finish="stop")]
+
+
+def test_of_several_answers_the_first_one_counts(server: ScriptedModel) -> None:
+    second = {"index": 1, "delta": {"content": "No"}, "finish_reason": None}
+    sent = piece("Yes")
+    sent["choices"].insert(0, second)
+    assert ask(server, events(sent, piece(finish="stop")))[0] == Delta("Yes")
 
 
 def test_a_malformed_piece_amid_an_answer_is_an_error(server: ScriptedModel) -> None:

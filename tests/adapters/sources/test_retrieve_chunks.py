@@ -15,7 +15,6 @@ import pytest
 
 import servers
 from adapters.sources import stores
-from unchunk.errors import InvalidInputError
 from unchunk.wiring.chunkenizer import retrieve_chunks
 
 RESULTS: list[stores.Payload] = [
@@ -247,9 +246,13 @@ def test_words_that_cannot_be_written_are_replaced(kept: stores.Chunkenizer, url
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://x", "http://", "http://[::1", "x y"])
-def test_what_is_no_address_is_the_callers_mistake(url: str) -> None:
-    with pytest.raises(InvalidInputError, match="is no URL"):
-        retrieved(url)
+def test_what_is_no_address_is_an_error_in_the_log_and_gives_nothing(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert retrieved(url) == []
+    [record] = caplog.records
+    assert record.levelname == "ERROR"
+    assert "is no URL" in record.getMessage()
 
 
 def test_many_at_once_get_each_their_own(url: str) -> None:

@@ -68,6 +68,9 @@ class SqlConversations:
             partial(_answer, owner=owner, conversation=conversation, number=number, given=given)
         )
 
+    async def abandon(self) -> int:
+        return await self._database.write(_abandon)
+
     async def rename(
         self, owner: OwnerId, conversation: ConversationId, title: str
     ) -> Conversation:
@@ -184,6 +187,11 @@ def _answer(
         .where(conversations.c.id == conversation)
         .values(updated_at=max(now(), row.updated_at))
     )
+
+
+def _abandon(connection: Connection) -> int:
+    pending = turns.c.status == "pending"
+    return connection.execute(update(turns).where(pending).values(status="interrupted")).rowcount
 
 
 def _rename(

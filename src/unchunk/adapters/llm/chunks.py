@@ -69,8 +69,14 @@ def read_chunk(data: bytes) -> Delta:
     usage = _usage(chunk.get("usage"))
     if not choices:
         return Delta(usage=usage)
-    text, finish = _choice(choices[0])
+    text, finish = _choice(_first(choices))
     return Delta(text, finish, usage)
+
+
+def _first(choices: list[Any]) -> Any:  # noqa: ANN401 -- JSON, and nobody vouches for it
+    """One answer was asked for; who sends several counts them."""
+    counted = (one for one in choices if isinstance(one, dict) and one.get("index") == 0)
+    return next(counted, choices[0])
 
 
 def _choice(choice: Any) -> tuple[str, str]:  # noqa: ANN401 -- JSON, and nobody vouches for it
@@ -94,14 +100,12 @@ def _malformed(what: str) -> ValueError:
 
 
 def _usage(usage: Any) -> TokenUsage | None:  # noqa: ANN401 -- as above
-    if usage is None:
-        return None
+    """None where it cannot be understood: an answer is worth more than its counts."""
     if not isinstance(usage, dict):
-        raise _malformed("its usage is no object")
+        return None
     counts = [usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens")]
-    if not all(type(count) is int and count >= 0 for count in counts):
-        raise _malformed("its usage is not in numbers")
-    return TokenUsage(*counts)
+    fits = all(type(count) is int and count >= 0 for count in counts)
+    return TokenUsage(*counts) if fits else None
 
 
 def _streamed(error: Any) -> StreamedError:  # noqa: ANN401 -- as above
