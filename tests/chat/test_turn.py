@@ -511,3 +511,14 @@ def test_what_was_found_and_does_not_fit_is_not_said_to_be_missing(room: Room) -
     found = room.answer(NIGHT, model="", max_context_chars=10)
     assert found.answer == NO_ROOM
     assert NO_ROOM in str(found.warnings)
+
+
+def test_without_an_amount_evidence_is_as_much_as_goes_into_the_models_window(room: Room) -> None:
+    async def ask(engine: Engine) -> int:
+        await engine.add(room.home.file("long.txt", many_nights(600)))
+        evidence = await engine.retrieve(f"{NIGHT} source:long.txt")
+        return sum(len(one.full_content) for one in evidence.documents)
+
+    by_characters = room.run(ask, max_context_chars=1_000_000)
+    by_window = room.run(ask, max_context_chars=1_000_000, chat_window=1500)
+    assert 500 < by_window < by_characters / 2

@@ -80,12 +80,13 @@ async def turn(
         parts.telemetry.count(f"answers_{answer.finish}")
         if kept is not None:
             unkept = await keeping.end(parts.conversations, kept, owner, answer)
+    if not isinstance(done := events[-1], Done):
+        return
     if unkept is not None:
         yield unkept
-    if isinstance(done := events[-1], Done):
-        if kept is not None and unkept is None:
-            done = replace(done, conversation=kept.conversation.id, turn=await kept.number)
-        yield done
+    elif kept is not None:
+        done = replace(done, conversation=kept.conversation.id, turn=await kept.number)
+    yield done
 
 
 async def _check(parts: ChatParts, request: ChatRequest) -> None:
@@ -94,9 +95,16 @@ async def _check(parts: ChatParts, request: ChatRequest) -> None:
     last = request.messages[-1]
     if not request.question.strip() and not has_more_than_words(last):
         raise InvalidInputError("there is nothing to answer: the question is empty")
-    # Too long even without the conversation and without evidence.
-    told = [one for one in request.messages[:-1] if one.get("role") in INSTRUCTING]
-    await room(parts.model, [*told, last], request.sampling, None)
+    if _asks_documents(parts, request):
+        # Too long even without the conversation and without evidence.
+        told = [one for one in request.messages[:-1] if one.get("role") in INSTRUCTING]
+        await room(parts.model, [*told, last], request.sampling, None)
+
+
+def _asks_documents(parts: ChatParts, request: ChatRequest) -> bool:
+    wanted = request.rag_enabled
+    rag = parts.manner.rag_enabled if wanted is None else wanted
+    return rag and bool(request.question.strip())
 
 
 async def _events(
@@ -129,8 +137,7 @@ async def _events(
 
 async def _prepared(parts: ChatParts, asked: Asked) -> _Task:
     request, manner = asked.request, parts.manner
-    rag = manner.rag_enabled if request.rag_enabled is None else request.rag_enabled
-    if not rag or not request.question.strip():
+    if not _asks_documents(parts, request):
         log(
             "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"
             " context_size=%d chunks=%d",
