@@ -14,7 +14,7 @@ run: setup ## a small library, a question to it, and a recovered store
 	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk ask QUESTION"
 
 test: setup-dev check ## everything: checks, then all tests with branch coverage
-	$(BIN)/pytest --cov --cov-report=term
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term
 
 setup: $(STAMP) ## .venv with the package in it
 

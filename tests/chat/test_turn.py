@@ -522,3 +522,24 @@ def test_without_an_amount_evidence_is_as_much_as_goes_into_the_models_window(ro
     by_characters = room.run(ask, max_context_chars=1_000_000)
     by_window = room.run(ask, max_context_chars=1_000_000, chat_window=1500)
     assert 500 < by_window < by_characters / 2
+
+
+def test_a_question_can_be_answered_all_at_once(room: Room) -> None:
+    async def ask(engine: Engine) -> None:
+        plain = await engine.ask(NIGHT)
+        asked = await engine.ask(ChatRequest(question(f"{NIGHT} Again?")), request_id="r-1")
+        assert plain.answer == asked.answer == "The pilot boards at the outer buoy."
+        assert plain.sources.documents
+
+    room.run(ask)
+
+
+def test_tags_are_taken_out_of_each_part_of_a_question(room: Room) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    parts = [{"type": "text", "text": f"{NIGHT} source:harbour.md"}, picture, "source:harbour.md"]
+    found = room.answer(ChatRequest(({"role": "user", "content": parts},)))
+    assert found.plan is not None
+    assert found.plan.plan is not None
+    assert found.plan.plan.mode == "sources"
+    assert picture in room.sent[-1]["content"]
+    assert f"{NIGHT} source:" not in str(room.sent)

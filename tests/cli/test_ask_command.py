@@ -265,7 +265,7 @@ def test_a_strict_question_without_evidence_is_not_put_to_the_model(model: Scrip
     assert not model.asked
     done = run(NIGHT, "--folder", "nowhere")
     assert done.stdout == "The pilot boards at the outer buoy.\n"
-    assert "(no source was used: nothing was found" in done.stderr
+    assert "(no source was used. Nothing was found" in done.stderr
 
 
 @pytest.mark.parametrize(
