@@ -46,17 +46,8 @@ class Retrieve(Protocol):
 class Elsewhere(Protocol):
     """Evidence that is not in the library; a collection of somebody else's is one."""
 
-    async def retrieve(
-        self,
-        question: str,
-        *,
-        history: Sequence[Turn],
-        where: Where,
-        amount: Amount,
-        owner: OwnerId,
-        rewritten: str,
-        mode: Mode | None,
-    ) -> Evidence: ...
+    @property
+    def retrieve(self) -> Retrieve: ...
 
     async def close(self) -> None: ...
 
