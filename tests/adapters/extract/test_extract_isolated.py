@@ -395,7 +395,8 @@ def test_a_worker_that_was_taken_over_is_not_believed(
     async def work(extractor: IsolatedExtractor) -> None:
         assert code(await outcome(extractor, file(b"Words"), "a.txt")) == expected
 
-    run(work, Limits(seconds=5, memory=100 * MiB))
+    # A process that ends by itself may take its time on a busy machine.
+    run(work, Limits(seconds=3 if expected == "too-slow" else 60, memory=100 * MiB))
 
 
 def test_workers_that_never_stay_alive_are_given_up(
