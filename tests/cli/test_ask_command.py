@@ -17,7 +17,6 @@ from chat.rooms import NIGHT
 from cli.terminals import (
     ESCAPES,
     OURS,
-    SETTINGS,
     STEERING,
     json_of,
     make_library,
@@ -33,22 +32,7 @@ from unchunk.wiring import open_engine
 BEACON = "How is the beacon of Skagen painted?"
 
 
-@pytest.fixture(autouse=True)
-def home(asked_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith("UNCHUNK_")]:
-        monkeypatch.delenv(name)
-    for name, value in {**SETTINGS, "UNCHUNK_HOME": str(asked_home)}.items():
-        monkeypatch.setenv(name, value)
-    return asked_home
-
-
-@pytest.fixture
-def chat(model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """The settings by which the scripted model is asked; they hold in this process already."""
-    settings = {"UNCHUNK_CHAT": "openai:scripted", "UNCHUNK_CHAT_URL": f"{model.url}/v1"}
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
-    return settings
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def run(*arguments: str, status: int = 0) -> Result:
@@ -109,13 +93,13 @@ def test_sources_are_told_by_page_where_there_are_pages() -> None:
 
 @pytest.mark.parametrize("screen", [False, True])
 def test_words_appear_as_they_come(
-    home: Path, model: ScriptedModel, chat: dict[str, str], screen: bool
+    home: Path, model: ScriptedModel, settings: dict[str, str], screen: bool
 ) -> None:
     gate = threading.Event()
     model.script.append(gated(gate, "The night costs", " 22 euros."))
     running = on_screen if screen else piped
     try:
-        with running("ask", NIGHT, home=home, settings=chat) as process:
+        with running("ask", NIGHT, home=home, settings=settings) as process:
             assert "22" not in process.wait_for("The night costs")
             assert "Sources" not in process.said
             gate.set()
@@ -134,7 +118,7 @@ def test_words_appear_as_they_come(
 
 
 def test_citations_are_numbers_on_a_screen_and_as_written_in_a_pipe(
-    home: Path, model: ScriptedModel, chat: dict[str, str]
+    home: Path, model: ScriptedModel, settings: dict[str, str]
 ) -> None:
     document, hit, beside = source_of(BEACON, "--full", "--name", "long report.txt")
     assert beside >= 0
@@ -145,7 +129,7 @@ def test_citations_are_numbers_on_a_screen_and_as_written_in_a_pipe(
     tokens = [text[at : at + 7] for at in range(0, len(text), 7)]
     command = ("ask", BEACON, "--full", "--name", "long report.txt")
     model.script.append(answer(*tokens))
-    on = shown(*command, home=home, settings=chat)
+    on = shown(*command, home=home, settings=settings)
     cyan, off = "\x1b[36m", "\x1b[0m"
     assert (
         f"White {cyan}[1]{off}, red {cyan}\x1b[2m[1]{off}, blue \x1b[31m[?]{off}, x[1] "
@@ -163,12 +147,12 @@ def test_citations_are_numbers_on_a_screen_and_as_written_in_a_pipe(
 
 
 def test_what_a_model_or_a_document_says_does_not_steer_the_terminal(
-    home: Path, model: ScriptedModel, chat: dict[str, str]
+    home: Path, model: ScriptedModel, settings: dict[str, str]
 ) -> None:
     question = f"Olga keeps the quayside {ESCAPES}"
     hostile = [*(f"say{ESCAPES}"), f"[{ESCAPES}:1]", f"[x{ESCAPES}:2]", "\ud83d", "\udc4d."]
     model.script.append(answer(*hostile))
-    for one, provider in ((question, chat), (f"{question} source:\x1b[31mnowhere.txt", {})):
+    for one, provider in ((question, settings), (f"{question} source:\x1b[31mnowhere.txt", {})):
         said = shown("ask", one, "--why", "--conversation", "new", home=home, settings=provider)
         ours = OURS.sub("", said)
         assert "Olga" in ours
@@ -178,7 +162,7 @@ def test_what_a_model_or_a_document_says_does_not_steer_the_terminal(
         assert "\x1b[31mnowhere" not in said
 
 
-@pytest.mark.usefixtures("chat")
+@pytest.mark.usefixtures("settings")
 def test_the_model_fails_in_words_and_by_its_status() -> None:
     done = run(NIGHT, "--model", "cut", status=1)
     assert done.stdout.startswith("The pilot boards\n\nSources:\n")
@@ -192,7 +176,7 @@ def test_the_model_fails_in_words_and_by_its_status() -> None:
     assert record_of["answer"] == "The pilot boards"
 
 
-@pytest.mark.usefixtures("chat")
+@pytest.mark.usefixtures("settings")
 def test_json_is_the_answer_on_one_line() -> None:
     one = record(NIGHT, "--why")
     assert set(one) == {
@@ -208,7 +192,7 @@ def test_json_is_the_answer_on_one_line() -> None:
     assert record(NIGHT, "--conversation", kept["conversation"])["turn"] == 1
 
 
-@pytest.mark.usefixtures("chat")
+@pytest.mark.usefixtures("settings")
 def test_why_tells_how_the_question_was_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run(f"Explain: {NIGHT}", "--why")
     assert '(the word "explain" asks for detail)\n' in done.stderr
@@ -222,7 +206,7 @@ def test_why_tells_how_the_question_was_understood(monkeypatch: pytest.MonkeyPat
     assert "(" not in run(NIGHT).stderr
 
 
-@pytest.mark.usefixtures("chat")
+@pytest.mark.usefixtures("settings")
 def test_options_reach_the_model(model: ScriptedModel) -> None:
     options = ["--model", "echo", "--temperature", "0.25", "--max-tokens", "900"]
     run(NIGHT, *options, "--stop", "END", "--stop", "\n\n")
@@ -237,7 +221,7 @@ def test_options_reach_the_model(model: ScriptedModel) -> None:
     assert f"Question:\n{NIGHT}\n\nContext:" in model.asked[-1].body["messages"][0]["content"]
 
 
-@pytest.mark.usefixtures("chat")
+@pytest.mark.usefixtures("settings")
 def test_without_documents_the_question_goes_to_the_model_as_it_is(model: ScriptedModel) -> None:
     done = run(NIGHT, "--no-rag")
     assert model.asked[-1].body["messages"] == [{"role": "user", "content": NIGHT}]
@@ -245,7 +229,7 @@ def test_without_documents_the_question_goes_to_the_model_as_it_is(model: Script
     assert done.stderr == ""
 
 
-@pytest.mark.usefixtures("chat")
+@pytest.mark.usefixtures("settings")
 def test_where_to_look_and_how_much_of_it_is_said_by_options() -> None:
     def names(*options: str) -> set[str]:
         question = "Which lamp of the lighthouse burned in the harbour?"
@@ -257,7 +241,7 @@ def test_where_to_look_and_how_much_of_it_is_said_by_options() -> None:
     assert record(f"Explain: {NIGHT}", "--passages")["plan"]["mode"] == "passages"
 
 
-@pytest.mark.usefixtures("chat")
+@pytest.mark.usefixtures("settings")
 def test_a_strict_question_without_evidence_is_not_put_to_the_model(model: ScriptedModel) -> None:
     done = run(NIGHT, "--strict", "--folder", "nowhere")
     assert done.stdout == "Nothing was found in the documents that answers this.\n"
@@ -292,7 +276,7 @@ def test_what_cannot_be_asked_is_said_in_a_line(
     assert "Traceback" not in done.output
 
 
-@pytest.mark.usefixtures("chat")
+@pytest.mark.usefixtures("settings")
 def test_a_temperature_that_is_no_number_is_told(model: ScriptedModel) -> None:
     done = run(NIGHT, "--no-rag", "--temperature", "nan", status=1)
     assert re.match(r"Error: .+\n$", done.stderr)
@@ -336,11 +320,11 @@ def test_bytes_that_are_no_text_are_asked_as_signs_of_that(home: Path) -> None:
 
 @pytest.mark.parametrize("screen", [False, True])
 def test_an_interrupt_stops_the_model_and_keeps_what_came(
-    home: Path, model: ScriptedModel, chat: dict[str, str], screen: bool
+    home: Path, model: ScriptedModel, settings: dict[str, str], screen: bool
 ) -> None:
     question = f"What is said on {'a screen' if screen else 'a pipe'}?"
     command = ("ask", question, "--model", "stream:3000:0.01", "--conversation", "new")
-    with (on_screen if screen else piped)(*command, home=home, settings=chat) as process:
+    with (on_screen if screen else piped)(*command, home=home, settings=settings) as process:
         process.wait_for(" word word")
         process.interrupt()
         assert process.ended() == 130
@@ -363,10 +347,12 @@ def test_an_interrupt_stops_the_model_and_keeps_what_came(
 
 
 def test_an_interrupt_before_the_first_word_and_for_programs(
-    home: Path, model: ScriptedModel, chat: dict[str, str]
+    home: Path, model: ScriptedModel, settings: dict[str, str]
 ) -> None:
     for number, option in enumerate(("--why", "--json"), 1):
-        with piped("ask", NIGHT, "--model", "hang", option, home=home, settings=chat) as process:
+        with piped(
+            "ask", NIGHT, "--model", "hang", option, home=home, settings=settings
+        ) as process:
             assert model.settled(lambda: model.started == number, 60)  # noqa: B023 - at once
             process.interrupt()
             assert process.ended() == 130
@@ -377,9 +363,11 @@ def test_an_interrupt_before_the_first_word_and_for_programs(
 
 
 def test_whoever_stops_reading_stops_the_model(
-    home: Path, model: ScriptedModel, chat: dict[str, str]
+    home: Path, model: ScriptedModel, settings: dict[str, str]
 ) -> None:
-    with piped("ask", NIGHT, "--model", "stream:3000:0.005", home=home, settings=chat) as process:
+    with piped(
+        "ask", NIGHT, "--model", "stream:3000:0.005", home=home, settings=settings
+    ) as process:
         process.wait_for(" word")
         process.stop_reading()
         assert process.process.wait(60) == 1

@@ -1,6 +1,5 @@
 """The command that converses: lines in a pipe, and a person at a screen."""
 
-import os
 import re
 import stat
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 
 from adapters.llm.scripted import ScriptedModel, answer
 from chat.rooms import NIGHT
-from cli.terminals import SETTINGS, json_of, on_screen, piped
+from cli.terminals import json_of, on_screen, piped
 from unchunk.cli import main
 from unchunk.cli.prompting import HISTORY, SourceCompleter, _history
 from unchunk.retrieval.tags import take_tags
@@ -25,21 +24,7 @@ STOP = "\x03"
 READY = "\x1b[?2004h"
 
 
-@pytest.fixture(autouse=True)
-def home(asked_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith("UNCHUNK_")]:
-        monkeypatch.delenv(name)
-    for name, value in {**SETTINGS, "UNCHUNK_HOME": str(asked_home)}.items():
-        monkeypatch.setenv(name, value)
-    return asked_home
-
-
-@pytest.fixture
-def settings(model: ScriptedModel, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    chosen = {"UNCHUNK_CHAT": "openai:scripted", "UNCHUNK_CHAT_URL": f"{model.url}/v1"}
-    for name, value in chosen.items():
-        monkeypatch.setenv(name, value)
-    return chosen
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def chat(lines: Iterable[str], *options: str, status: int = 0) -> Result:

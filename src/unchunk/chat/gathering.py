@@ -56,20 +56,24 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
     if not evidence.documents and found.failure is None:
         log("No chunks found for query")
     sent = found.context.text
-    log(
-        "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"
-        " context_size=%d chunks=%d",
-        asked.request_id,
-        True,
-        parts.manner.amount.limit,
-        (perf_counter() - began) * 1000,
-        len(sent),
-        sum(len(one.chunks) for one in evidence.documents),
-    )
+    chunks = sum(len(one.chunks) for one in evidence.documents)
+    took = (perf_counter() - began) * 1000
+    log_retrieval(asked, parts.manner.amount.limit, took, len(sent), chunks)
     size = len(sent)
     if parts.model and room.unit == "tokens":
         size = parts.model.count_tokens(sent, room.model)
     return replace(found, size=size, warnings=tuple(warnings))
+
+
+def log_retrieval(
+    asked: Asked, top_k: int = 0, took: float = 0.0, size: int = 0, chunks: int = 0
+) -> None:
+    """One line for each question; without the rest, one whose documents are not asked."""
+    log(
+        "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"
+        " context_size=%d chunks=%d",
+        *(asked.request_id, top_k > 0, top_k, took, size, chunks),
+    )
 
 
 def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:

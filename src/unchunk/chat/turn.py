@@ -16,7 +16,7 @@ from unchunk.chat.draft import Draft
 from unchunk.chat.events import Done, Event, Finish, Planned, SourcesFound, Used, Warned
 from unchunk.chat.events import gather as answer_of
 from unchunk.chat.extractive import extract, write
-from unchunk.chat.gathering import Gathered, gather
+from unchunk.chat.gathering import Gathered, gather, log_retrieval
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.prompt import assemble
 from unchunk.chat.request import (
@@ -31,7 +31,6 @@ from unchunk.domain import ConversationId, OwnerId
 from unchunk.errors import InvalidInputError, MissingPartError, UnchunkError
 from unchunk.ports import ChatModel, Message, Sampling
 from unchunk.retrieval.evidence import ReconstructedDocument
-from unchunk.telemetry import log
 
 NO_MODEL = "No language model is set up. These are the sentences that answer best, word for word:"
 IN_ITS_PLACE = "The model did not answer. These are the sentences that answer best, word for word:"
@@ -138,11 +137,7 @@ async def _events(
 async def _prepared(parts: ChatParts, asked: Asked) -> _Task:
     request, manner = asked.request, parts.manner
     if not _asks_documents(parts, request):
-        log(
-            "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"
-            " context_size=%d chunks=%d",
-            *(asked.request_id, False, 0, 0.0, 0, 0),
-        )
+        log_retrieval(asked)
         return _Task(request.messages)
     prompt = await _system_prompt(parts, request, asked.owner)
     space = await room(
