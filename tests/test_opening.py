@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from contextvars import ContextVar
 from pathlib import Path
@@ -163,6 +163,23 @@ def test_an_interrupt_ends_a_stream_that_waits() -> None:
         with pytest.raises(KeyboardInterrupt), closing(engine.count(hang_at=2)) as numbers:
             for _ in numbers:
                 pass
+        assert inner.ended == ["stream"]
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
+
+
+def test_an_interrupt_just_after_the_work_began_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with SynchronousEngine(Counting.opened) as engine:
+        inner, schedule = counting(engine), engine._loop.call_soon_threadsafe
+
+        def interrupted(begin: Callable[[], None]) -> None:
+            schedule(begin)
+            monkeypatch.undo()
+            inner.reached.wait()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(engine._loop, "call_soon_threadsafe", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            next(engine.count(hang_at=0))
         assert inner.ended == ["stream"]
         assert list(engine.count()) == [0, 1, 2, 3, 4]
 

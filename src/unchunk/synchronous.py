@@ -3,7 +3,8 @@
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from concurrent.futures import CancelledError, Future
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from contextvars import Context, copy_context
 from functools import wraps
 from inspect import isawaitable
@@ -99,27 +100,42 @@ class SynchronousEngine:
                 self._wait(stream.aclose(), context)
 
     def _wait(self, work: Awaitable[T], context: Context | None = None) -> T:
-        ended = threading.Event()
+        future: Future[T] = Future()
+        task: asyncio.Task[T] | None = None
 
-        async def run() -> T:
-            task = asyncio.create_task(_result(work), context=context)
-            task.add_done_callback(lambda _: ended.set())
-            return await task
+        def begin() -> None:
+            nonlocal task
+            task = self._loop.create_task(_result(work), context=context)
+            task.add_done_callback(lambda ended: _settle(future, ended))
 
-        future = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        def stop() -> None:
+            future.cancel() if task is None else task.cancel()
+
+        # An interrupt may come at any line, so the future is there before the work begins.
         try:
+            self._loop.call_soon_threadsafe(begin)
             return future.result()
         except BaseException:
             # Interrupted: what is under way is told, and given time to put things down.
             if not future.done():
-                future.cancel()
-                ended.wait(_GRACE)
+                self._loop.call_soon_threadsafe(stop)
+                with suppress(CancelledError, TimeoutError):
+                    future.exception(_GRACE)
             raise
 
     def _stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def _settle(future: Future[T], task: asyncio.Task[T]) -> None:
+    if task.cancelled():
+        future.cancel()
+    elif error := task.exception():
+        future.set_exception(error)
+    else:
+        future.set_result(task.result())
 
 
 async def _next(stream: AsyncGenerator[T, None]) -> T:

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,14 +69,22 @@ def test_a_folder_with_a_percent_sign_in_its_name_is_as_good_as_any(tmp_path: Pa
 
 
 def test_many_may_open_a_new_database_at_once(tmp_path: Path) -> None:
-    async def scene() -> None:
-        catalogs = await asyncio.gather(*(opened(tmp_path / "c.db") for _ in range(6)))
+    async def scene(where: Path) -> None:
+        catalogs = await asyncio.gather(*(opened(where) for _ in range(12)))
         for number, catalog in enumerate(catalogs):
             await added(catalog, f"{number}.txt", "text")
-        assert len(await catalogs[0].find()) == 6
+        assert len(await catalogs[0].find()) == 12
         await asyncio.gather(*(catalog.close() for catalog in catalogs))
 
-    asyncio.run(scene())
+    for number in range(10):
+        asyncio.run(scene(tmp_path / f"{number}.db"))
+
+
+def test_a_database_that_stays_busy_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "c.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(LibraryInUseError, match="another process is writing"):
+            asyncio.run(opened(tmp_path / "c.db", patience=0.05))
 
 
 def test_a_database_whose_making_failed_is_made_anew(

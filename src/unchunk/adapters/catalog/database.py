@@ -6,7 +6,9 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
@@ -27,6 +29,7 @@ from unchunk.errors import (
 T = TypeVar("T")
 
 _READERS = 3
+_PAUSE = 0.01
 _PRAGMAS = (
     "journal_mode = WAL",
     # A commit is on the disk when it returns; WAL's usual NORMAL may lose the last ones.
@@ -137,7 +140,7 @@ def _engine(url: URL, patience: float) -> Engine:
     # Without an isolation level the driver begins no transaction of its own, and `_begin` can.
     arguments = {"timeout": patience, "isolation_level": None}
     engine = create_engine(url, pool_size=_READERS + 1, max_overflow=0, connect_args=arguments)
-    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "connect", partial(_prepare, patience))
     event.listen(engine, "begin", _begin)
     return engine
 
@@ -146,10 +149,19 @@ def _writers(engine: Engine) -> int:
     return 1 if engine.dialect.name == "sqlite" else _READERS
 
 
-def _prepare(connection: DBAPIConnection, _record: object) -> None:
+def _prepare(patience: float, connection: DBAPIConnection, _record: object) -> None:
     cursor = connection.cursor()
-    for pragma in _PRAGMAS:
-        cursor.execute(f"PRAGMA {pragma}")
+    deadline = monotonic() + patience
+    while True:
+        try:
+            for pragma in _PRAGMAS:
+                cursor.execute(f"PRAGMA {pragma}")
+            break
+        # SQLite's own patience does not hold while another one changes the way of the log.
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > deadline:
+                raise
+            sleep(_PAUSE)
     cursor.close()
 
 
