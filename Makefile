@@ -3,17 +3,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: run test setup setup-dev check format bench constraints clean
+.PHONY: run test demo setup setup-dev browser check format docs bench constraints clean
 .DEFAULT_GOAL := run
 
-run: setup ## a small library, a question to it, and a recovered store
+run: setup ## the page, with a small library to ask; it prints its address
+	@$(BIN)/unchunk --home output/library serve
+
+demo: setup ## the command line: a small library, a question to it, and a recovered store
 	@$(BIN)/unchunk --home output/library add examples/*.md
 	@$(BIN)/unchunk --home output/library search "What does a night in the harbour cost?" --limit 2
 	@$(BIN)/unchunk --home output/library ask "What does a night in the harbour cost?"
 	@$(BIN)/unchunk stitch examples/chunks.jsonl --output output
 	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk ask QUESTION"
 
-test: setup-dev check ## everything: checks, then all tests with branch coverage
+test: setup-dev browser check ## everything: checks, then all tests with branch coverage
 	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term
 
 setup: $(STAMP) ## .venv with the package in it
@@ -33,6 +36,11 @@ $(STAMP).dev: $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
+browser: ## the tests of the page drive Debian's Chromium; without it they are skipped
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { echo "Installing Chromium for the tests of the page ..."; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+
 check: setup-dev ## format, lint, strict types, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -42,6 +50,9 @@ check: setup-dev ## format, lint, strict types, import rules
 format: setup-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: setup-dev ## the pages that are made from the program itself
+	$(BIN)/python docs/generate.py
 
 bench: setup-dev ## the tables of docs/recovery.md and the speed ratios; takes a while
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'

@@ -1,6 +1,7 @@
 """The docs name what there is."""
 
 import re
+import runpy
 import subprocess
 import sys
 from dataclasses import fields
@@ -43,3 +44,8 @@ def test_the_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.Monk
             [sys.executable, "-c", block], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_the_pages_that_are_made_from_the_program_are_as_it_is() -> None:
+    for page, content in runpy.run_path(str(DOCS / "generate.py"))["pages"]().items():
+        assert page.read_text("utf-8") == content, f"{page.name} is old: run `make docs`"

@@ -23,7 +23,11 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "adapters": ({"domain", "errors", "ports", "telemetry", "text"}, set()),
     "testing": ({"domain", "errors", "ports"}, {"numpy", "pytest"}),
     "settings": ({"domain", "errors"}, set()),
-    "engine": ({"chat", "domain", "errors", "library", "retrieval", "telemetry"}, set()),
+    "keyring": ({"domain", "errors", "ports"}, set()),
+    "engine": (
+        {"chat", "domain", "errors", "keyring", "library", "retrieval", "telemetry"},
+        set(),
+    ),
     "evaluation": ({"domain", "engine", "errors", "retrieval", "text"}, set()),
     "synchronous": (set(), set()),
     "wiring": (
@@ -33,6 +37,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
             "domain",
             "engine",
             "errors",
+            "keyring",
             "library",
             "ports",
             "retrieval",
@@ -42,20 +47,32 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         set(),
     ),
     "opening": ({"domain", "engine", "retrieval", "settings", "synchronous", "wiring"}, set()),
+    "beside": (
+        {"", "chat", "domain", "engine", "errors", "library", "retrieval", "telemetry"},
+        {"httpx2", "pydantic"},
+    ),
+    "mcp": (
+        {"beside", "chat", "domain", "engine", "errors", "retrieval", "telemetry"},
+        {"anyio", "httpx2", "mcp", "mcp_types", "pydantic", "starlette"},
+    ),
     "server": (
-        {"chat", "domain", "engine", "errors", "ports", "retrieval", "telemetry", "text"},
-        {"fastapi", "pydantic", "python_multipart", "starlette", "uvicorn"},
+        {"beside", "chat", "domain", "engine", "errors", "keyring", "library", "mcp", "ports"}
+        | {"retrieval", "telemetry", "text"},
+        {"fastapi", "h11", "prometheus_client", "pydantic", "python_multipart", "starlette"}
+        | {"uvicorn"},
     ),
     "__main__": ({"cli"}, set()),
     "cli": (
         {
             "",
+            "beside",
             "chat",
             "domain",
             "engine",
             "errors",
             "evaluation",
             "library",
+            "mcp",
             "ports",
             "recovery",
             "retrieval",
@@ -72,6 +89,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
 }
 # The outside library of each adapter.
 ADAPTERS: dict[str, set[str]] = {
+    "catalog.browsing": {"sqlalchemy"},
     "catalog.changes": {"sqlalchemy"},
     "catalog.conversations": {"sqlalchemy"},
     "catalog.database": {"sqlalchemy"},
@@ -79,14 +97,19 @@ ADAPTERS: dict[str, set[str]] = {
     "catalog.dialects": {"sqlalchemy"},
     "catalog.faults": {"sqlalchemy"},
     "catalog.going_live": {"sqlalchemy"},
+    "catalog.keys": {"sqlalchemy"},
     "catalog.lookups": {"sqlalchemy"},
     "catalog.migrations.env": {"alembic"},
     "catalog.migrations.versions.r0001_documents": {"alembic", "sqlalchemy"},
     "catalog.migrations.versions.r0002_conversations": {"alembic", "sqlalchemy"},
+    "catalog.migrations.versions.r0003_keys": {"alembic", "sqlalchemy"},
+    "catalog.migrations.versions.r0004_tokens": {"alembic", "sqlalchemy"},
+    "catalog.migrations.versions.r0005_sessions": {"alembic", "sqlalchemy"},
     "catalog.packing": {"numpy"},
     "catalog.prompts": {"sqlalchemy"},
     "catalog.reading": {"sqlalchemy"},
     "catalog.schema": {"sqlalchemy"},
+    "catalog.tallying": {"sqlalchemy"},
     "catalog.upgrade": {"alembic", "sqlalchemy"},
     "catalog.vectors": {"numpy", "sqlalchemy"},
     "embed.calls": {"httpx2"},
@@ -99,6 +122,7 @@ ADAPTERS: dict[str, set[str]] = {
     "embed.remote": {"numpy"},
     "embed.weights": {"numpy"},
     "extract.decoding": {"chardet"},
+    "extract.drawing": {"pypdfium2"},
     "extract.html": {"selectolax"},
     "extract.pdf_again": {"pypdf"},
     "extract.pdf": {"pypdfium2"},
@@ -120,6 +144,7 @@ ADAPTERS: dict[str, set[str]] = {
     "sources.chunkenizer": {"httpx2"},
     "sources.qdrant": {"grpc", "numpy", "qdrant_client"},
     "sources.vectors": {"numpy"},
+    "tracing.otel": {"opentelemetry"},
 }
 STANDARD = __import__("sys").stdlib_module_names
 

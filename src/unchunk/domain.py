@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from hashlib import sha1, sha256
 from math import isfinite
 from typing import Literal, NamedTuple
@@ -13,10 +13,13 @@ from unchunk.errors import InvalidInputError, InvalidStrategyError
 OwnerId = str
 DocumentId = str
 ConversationId = str
+KeyId = str
 # pending: its bytes are kept, it is not searchable yet. failed: so too, and why is known.
 Status = Literal["pending", "live", "failed"]
 Boundaries = Literal["window", "boundary", "markdown"]
 Unit = Literal["tokens", "words", "chars"]
+# all: what its owner may. metrics: only to read what the server counts.
+KeyScope = Literal["all", "metrics"]
 EncodingName = Literal["cl100k_base", "o200k_base"]
 
 
@@ -152,7 +155,8 @@ class Version:
     """One state of a document's content. Which of them is live, its document says.
 
     `checksum` is the SHA-256 of the bytes, `text_checksum` that of the text in UTF-8; the
-    fields below `blob` are known once it was read and cut.
+    fields below `blob` are known once it was read and cut. `tokens` is how long the text is as
+    OpenAI's cl100k_base counts; None for one from before that was kept.
     """
 
     document: DocumentId
@@ -169,6 +173,7 @@ class Version:
     chunking: Chunking | None = None
     space: str = ""
     notes: tuple[str, ...] = ()
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +252,33 @@ class Whole:
     chunks: tuple[Chunk, ...] = field(repr=False)
     pages: tuple[int, ...] = field(default=(), repr=False)
     headings: tuple[Heading, ...] = field(default=(), repr=False)
+
+
+class FolderCount(NamedTuple):
+    """How many documents stand in a folder, and how many of them came in not yet or not at all."""
+
+    folder: str
+    documents: int
+    pending: int
+    failed: int
+
+
+class Tally(NamedTuple):
+    """How many documents are live, with how many chunks; and how many are not, and why."""
+
+    documents: int
+    chunks: int
+    pending: int
+    failed: int
+
+
+class Mark(NamedTuple):
+    """A rectangle on a page, in fractions of its width and height from its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
 
 
 class Opened(NamedTuple):
@@ -359,3 +391,19 @@ class ChatTurn:
     question: str
     asked_at: datetime
     answered: Answered
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What an owner shows a server to be let in, but for its secret: of that, only the SHA-256.
+
+    `used_on` is the last day on which it was used, if it ever was.
+    """
+
+    id: KeyId
+    owner: OwnerId
+    label: str
+    scope: KeyScope
+    digest: bytes = field(repr=False)
+    created_at: datetime
+    used_on: date | None = None

@@ -1,8 +1,8 @@
 """The library as every edge uses it: one object, all of it async."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -10,23 +10,25 @@ from typing import Self
 
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.talking import Talk, Talking
-from unchunk.domain import Document, OwnerId
+from unchunk.chat.watching import CHAT
+from unchunk.domain import Chunking, DocumentId, EmbedderIdentity, OwnerId
 from unchunk.errors import (
     IndexUnavailableError,
-    InvalidInputError,
     NotFoundError,
     OutputError,
     ProviderUnavailableError,
     TransientError,
-    UnchunkError,
 )
+from unchunk.keyring import Keyring
 from unchunk.library.archive import Moved, export, restore
 from unchunk.library.committing import Flow
+from unchunk.library.conditions import NOBODY, conditions
 from unchunk.library.doctor import Examination, examine
 from unchunk.library.ingest import Event, Ingest, Outcome
 from unchunk.library.intake import Source, check_name, sources
 from unchunk.library.parts import Parts
 from unchunk.library.purging import Receipt, delete, purge, sweep
+from unchunk.library.reading import Reading
 from unchunk.library.reindexing import UNFINISHED, Reindexed, migrate, reindex
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.asking import Asking, Manner
@@ -37,13 +39,12 @@ from unchunk.retrieval.search import LibraryShelf
 from unchunk.retrieval.shelf import EVERYWHERE, Card, Where
 from unchunk.retrieval.similarity import similarity
 from unchunk.retrieval.snippets import Found
-from unchunk.telemetry import job, log
+from unchunk.telemetry import Condition, Telemetry, job, log
 
-# A shorter beginning of an id is taken for a name that was mistyped.
-_SHORTEST_PREFIX = 6
-OK = "ok"
-# What is asked of a part to see whether it answers, and how long it has for that.
-_NOBODY, _HEALTH = "nobody", 5.0
+# Documents that are deleted together: a flush costs the same for one as for many.
+_AT_ONCE = 100
+_NO_MODEL = Condition(ok=True, reason="no model is set up: answers are quotes")
+_NOT_ASKED = Condition(ok=True, reason="not asked yet")
 
 
 def silent(*_: object) -> None:
@@ -62,7 +63,18 @@ class Counts:
     seconds: dict[str, float]
 
 
-class Engine(Talking):
+@dataclass(frozen=True, slots=True)
+class Makeup:
+    """Without `embedder`, none has answered yet; without `chat`, answers are quotes."""
+
+    embedder: EmbedderIdentity | None
+    index: str
+    chunking: Chunking
+    chat: str
+    window: int | None
+
+
+class Engine(Talking, Reading):
     """An open library. `owner` is whose documents a call is about; others' are not there."""
 
     def __init__(
@@ -74,10 +86,12 @@ class Engine(Talking):
         *,
         manner: Manner,
         talk: Talk,
+        keyring: Keyring,
     ) -> None:
         """`own` is where the library's own files are; `closed` is called when all is closed."""
         self._closed, self._is_closed = closed, False
-        self._parts = parts
+        self.is_alone = False
+        Reading.__init__(self, parts, owner)
         self._own = own
         self._flow = Flow(parts)
         shelf = LibraryShelf(
@@ -95,11 +109,16 @@ class Engine(Talking):
             talk.model,
             self._similarity,
         )
-        super().__init__(answering, owner)
+        Talking.__init__(self, answering, owner)
         self._talk = talk
+        self.keyring = keyring
 
     async def start(self) -> None:
-        """Finish what a crash interrupted; what cannot be done now is left for the next time."""
+        """Finish what a crash interrupted; what cannot be done now is left for the next time.
+
+        For who has opened the library alone.
+        """
+        self.is_alone = True
         parts = self._parts
         try:
             remains = await parts.catalog.remains()
@@ -114,6 +133,10 @@ class Engine(Talking):
         except (TransientError, OutputError) as error:
             log("what was interrupted cannot be finished yet: %s", error)
 
+    def files(self, *paths: str | Path) -> list[Source]:
+        """The files that paths, folders and patterns stand for, without the library's own."""
+        return sources(paths, self._own)
+
     async def add(
         self,
         *paths: str | Path,
@@ -127,7 +150,7 @@ class Engine(Talking):
         The same bytes under the same name are left as they are; others replace them once they
         are whole. A file that fails says why, keeps its place in the list, and can be retried.
         """
-        files = sources(paths, self._own)
+        files = self.files(*paths)
         found(len(files))
         with job():
             ingest = await self._ingest(report)
@@ -155,6 +178,29 @@ class Engine(Talking):
                 await self._parts.catalog.describe(whose, outcome.document, attributes)
         return outcome
 
+    async def keep_file(
+        self,
+        path: Path,
+        name: str,
+        *,
+        folder: str = "",
+        owner: OwnerId | None = None,
+        attributes: Mapping[str, object] | None = None,
+    ) -> Outcome:
+        """As `add_file`, but the file is only kept, and `retry` goes on with it: it is "waiting".
+
+        Nothing of it is lost from here on. What the same bytes are already is told at once.
+        """
+        whose = self._whose(owner)
+        with suppress(TransientError):
+            self._parts.spaces.check()
+        with job():
+            ingest = Ingest(self._parts, self._flow, silent)
+            outcome = await ingest.keep(Source(path, check_name(name)), whose, _folder(folder))
+            if attributes is not None and outcome.document:
+                await self._parts.catalog.describe(whose, outcome.document, attributes)
+        return outcome
+
     async def retry(
         self,
         *documents: str,
@@ -174,65 +220,22 @@ class Engine(Talking):
         with job():
             return await (await self._ingest(report)).resume(drafts)
 
-    async def documents(
-        self, folder: str | None = None, *, owner: OwnerId | None = None
-    ) -> list[Document]:
-        return await self._parts.catalog.find(self._whose(owner), folder)
-
-    async def document(self, reference: str, *, owner: OwnerId | None = None) -> Document:
-        """A document by its id, its name, or the beginning of its id, if that is one only."""
-        owner, catalog = self._whose(owner), self._parts.catalog
-        try:
-            return await catalog.get(owner, reference)
-        except NotFoundError:
-            named = await catalog.find(owner, name=reference)
-        if not named:
-            folder, _, name = reference.rpartition("/")
-            named = await catalog.find(owner, folder, name) if folder else []
-        if not named:
-            every = await catalog.find(owner)
-            named = [one for one in every if f"{one.folder}/{one.name}" == reference]
-            if len(reference) >= _SHORTEST_PREFIX:
-                named = named or [one for one in every if one.id.startswith(reference)]
-        if len(named) > 1:
-            ids = ", ".join(f"{one.id} ({one.folder or 'no folder'})" for one in named[:5])
-            raise InvalidInputError(f"{reference!r} may be one of {ids}: give the id")
-        if not named:
-            raise NotFoundError(f"there is no document {reference!r}: `unchunk ls` lists them")
-        return named[0]
-
-    async def text(
-        self,
-        reference: str,
-        start: int = 0,
-        end: int | None = None,
-        *,
-        owner: OwnerId | None = None,
-    ) -> str:
-        """The canonical text, or a part of it."""
-        document = await self.document(reference, owner=owner)
-        if document.live is None:
-            reason = document.error or "it is still on its way in"
-            raise NotFoundError(f"{document.name} has no text: {reason}")
-        return await self._parts.catalog.text(document.live, start, end)
-
-    @asynccontextmanager
-    async def original(
-        self, reference: str, *, owner: OwnerId | None = None
-    ) -> AsyncIterator[Path]:
-        """The file as it came in, to be read while the context lasts."""
-        document = await self.document(reference, owner=owner)
-        version = document.live or document.draft
-        if version is None or not version.blob:
-            raise NotFoundError(f"the original of {document.name} was not kept")
-        async with self._parts.blobs.local(version.blob) as path:
-            yield path
-
     async def delete(self, reference: str, *, owner: OwnerId | None = None) -> Receipt:
         """Remove a document from everywhere; it is invisible before anything else happens."""
         document = await self.document(reference, owner=owner)
         with job():
-            return await delete(self._parts, document.owner, document.id)
+            for receipt in await delete(self._parts, [document]):
+                return receipt
+        raise NotFoundError(f"there is no document {reference!r}")
+
+    async def delete_folder(self, folder: str, *, owner: OwnerId | None = None) -> list[Receipt]:
+        """Remove all documents that stand in a folder."""
+        found = await self.documents(folder, owner=owner)
+        receipts = []
+        with job():
+            for at in range(0, len(found), _AT_ONCE):
+                receipts += await delete(self._parts, found[at : at + _AT_ONCE])
+        return receipts
 
     async def reindex(
         self,
@@ -307,18 +310,26 @@ class Engine(Talking):
         owner: OwnerId | None = None,
         rewritten: str = "",
         mode: Mode | None = None,
+        include: Sequence[tuple[DocumentId, int]] = (),
     ) -> Evidence:
         """What answers a question: whole passages, or full documents where it asks for them.
 
         `history` is the conversation before it, and `rewritten` what a model made of the question
         in its light, if one did. Without `amount`, as much as a model is given; without `mode`,
-        what the question asks for.
+        what the question asks for. `include` names chunks that belong to it in any case.
         """
         await self._settle()
         whose = self._whose(owner)
         amount = amount or await self._usual_amount(question)
         found = await self._asking.retrieve(
-            question, whose, history, where, amount, rewritten=rewritten, mode=mode
+            question,
+            whose,
+            history,
+            where,
+            amount,
+            rewritten=rewritten,
+            mode=mode,
+            include=include,
         )
         return replace(found, notes=(*found.notes, *self._remarks()))
 
@@ -365,13 +376,10 @@ class Engine(Talking):
         return await self._asking.find_file_by_name(name, self._whose(owner))
 
     async def counts(self, *, owner: OwnerId | None = None) -> Counts:
-        documents = await self._parts.catalog.find(owner)
+        tally = await self._parts.catalog.tally(owner)
         telemetry = self._parts.telemetry
         return Counts(
-            sum(one.status == "live" for one in documents),
-            sum(one.live.chunk_count for one in documents if one.live),
-            sum(one.status == "pending" for one in documents),
-            sum(one.status == "failed" for one in documents),
+            *tally,
             dict(telemetry.counters),
             {name: round(seconds, 6) for name, seconds in telemetry.seconds.items()},
         )
@@ -383,15 +391,27 @@ class Engine(Talking):
         with suppress(IndexUnavailableError, ProviderUnavailableError):
             await self._settle()
             for space in self._parts.spaces.all:
-                await space.index.census(_NOBODY)
+                await space.index.census(NOBODY)
 
-    async def health(self) -> dict[str, str]:
-        """What a question needs, and what is wrong with each: `ok`, or why it does not answer."""
-        indexes = [one.index.census(_NOBODY) for one in self._parts.spaces.all]
-        catalog, *found = await asyncio.gather(
-            _told(self._parts.catalog.revision()), *map(_told, indexes)
-        )
-        return {"catalog": catalog, "index": next((it for it in found if it != OK), OK)}
+    async def health(self) -> dict[str, Condition]:
+        """How `catalog`, `index`, `embedder` and `chat` are. Takes seconds at most, and no money.
+
+        What belongs to somebody else is judged by its last call, except for an index.
+        """
+        asked = self._parts.telemetry.calls.get(CHAT, _NOT_ASKED)
+        found = await conditions(self._parts)
+        return found | {"chat": asked if self._talk.model else _NO_MODEL}
+
+    async def makeup(self) -> Makeup:
+        """What the library is made of now, which may be otherwise than the settings want."""
+        spaces, model = self._parts.spaces, self._talk.model
+        identity = next((one.identity for one in spaces.all), None)
+        window = await model.window() if model else None
+        return Makeup(identity, spaces.kind, spaces.chunking, model.name if model else "", window)
+
+    @property
+    def telemetry(self) -> Telemetry:
+        return self._parts.telemetry
 
     async def close(self) -> None:
         """Closing twice is closing once."""
@@ -401,7 +421,10 @@ class Engine(Talking):
         async with AsyncExitStack() as stack:
             # The other way round: the last one first.
             stack.callback(self._closed)
-            for part in (self._parts.catalog, self._parts.extractor, self._parts.spaces):
+            if self._parts.telemetry.tracer is not None:
+                stack.push_async_callback(asyncio.to_thread, self._parts.telemetry.close)
+            parts = self._parts
+            for part in (parts.catalog, parts.extractor, parts.pages, parts.spaces):
                 stack.push_async_callback(part.close)
             stack.push_async_callback(self._asking.close)
             stack.push_async_callback(self._talk.close)
@@ -437,17 +460,6 @@ class Engine(Talking):
 
     async def _similarity(self, question: str, texts: Sequence[str]) -> list[float] | None:
         return await similarity(self._parts.spaces.all, question, texts)
-
-
-async def _told(answer: Awaitable[object]) -> str:
-    try:
-        async with asyncio.timeout(_HEALTH):
-            await answer
-    except TimeoutError:
-        return f"no answer within {_HEALTH:.0f} s"
-    except UnchunkError as error:
-        return str(error)
-    return OK
 
 
 def _folder(name: str) -> str:

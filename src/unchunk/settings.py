@@ -93,6 +93,16 @@ class Settings:
     collection_key: str = ""
     chunkenizer_url: str = "http://localhost:8000"
     owner: str = "local"
+    hosts: tuple[str, ...] = ()
+    require_keys: bool = False
+    behind_proxy: bool = False
+    session_hours: float = 24.0
+    rate_limit: int = 1_200
+    sign_in_limit: int = 20
+    max_uploads: int = 8
+    max_connections: int = 800
+    log_format: str = "text"
+    trace_url: str = ""
 
     @property
     def chunking(self) -> Chunking:
@@ -104,6 +114,12 @@ class Settings:
             )
         unit, boundaries = cast("Unit", self.chunk_unit), cast("Boundaries", self.chunk_boundaries)
         return Chunking(ChunkingStrategy(unit, self.chunk_size, self.chunk_overlap), boundaries)
+
+    @property
+    def logs_are_json(self) -> bool:
+        if self.log_format not in ("text", "json"):
+            raise InvalidSettingError(f"log_format {self.log_format!r} is neither text nor json")
+        return self.log_format == "json"
 
     def __repr__(self) -> str:
         shown = {

@@ -194,8 +194,8 @@ def test_list_items_rows_and_lines_of_code_are_units() -> None:
         ("sentence", "Steps:"),
         ("item", "Open the valve\n  slowly."),
         ("item", "Close the tap"),
-        ("row", "| valve | 12 EUR |"),
-        ("row", "| seal | 3 EUR |"),
+        ("row", "valve | 12 EUR"),
+        ("row", "seal | 3 EUR"),
         ("code", "valve = open_valve( 1 )"),
         ("code", "print(valve)"),
         ("sentence", "Quoted words stay."),
@@ -206,7 +206,7 @@ def test_list_items_rows_and_lines_of_code_are_units() -> None:
 
 def test_the_titles_of_a_table_help_to_find_its_rows_and_are_quoted_with_them() -> None:
     text = "| part | price |\n|---|---|\n| valve | 12 EUR |\n| seal | 3 EUR |\n"
-    assert said("price of a seal", text) == ["| part | price |", "| seal | 3 EUR |"]
+    assert said("price of a seal", text) == ["part | price", "seal | 3 EUR"]
 
 
 def test_a_long_list_item_is_quoted_by_sentences() -> None:

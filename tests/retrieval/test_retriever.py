@@ -506,3 +506,30 @@ def test_what_a_model_made_of_the_question_is_searched_for_beside_it(tmp_path: P
         assert "searched for as a model rewrote it" in evidence.plan.reasons
 
     home.run(in_time(work))
+
+
+def test_what_is_to_be_included_is_as_good_as_the_best_and_leaves_last() -> None:
+    _, keepers = book("keepers.txt", 20)
+    _, other = book("other.txt", 20)
+    shelf = WrittenShelf([keepers, other], alike("other.txt", [3, 9, 15]))
+    retriever = ChunkAwareRetriever(shelf)
+    amount = Amount(chunks_per_doc=None, budget=230, include_adjacent=False)
+    evidence = asyncio.run(
+        retriever.retrieve(QUESTION, amount=amount, include=[("id-keepers.txt", 7)])
+    )
+    shown = {one.name: [hit.chunk_index for hit in one.chunks] for one in evidence.documents}
+    assert shown["keepers.txt"] == [7]
+    assert evidence.plan.reasons == ("with chunks that were asked for",)
+    assert [one.name for one in evidence.omitted] == ["other.txt"]
+
+
+def test_what_is_to_be_included_comes_beside_a_document_that_is_named() -> None:
+    _, keepers = book("keepers.txt", 20)
+    _, other = book("other.txt", 20)
+    shelf = WrittenShelf([keepers, other], alike("other.txt", [3]))
+    evidence = asyncio.run(
+        ChunkAwareRetriever(shelf).retrieve(
+            f"source:other.txt {QUESTION}", include=[("id-keepers.txt", 7)]
+        )
+    )
+    assert [one.name for one in evidence.documents] == ["other.txt", "keepers.txt"]

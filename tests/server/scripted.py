@@ -17,10 +17,12 @@ from unchunk.chat.request import ChatRequest
 from unchunk.domain import Answered, ChatTurn, Conversation
 from unchunk.engine import Engine
 from unchunk.errors import NotFoundError
+from unchunk.keyring import Keyring
 from unchunk.server.app import create_app
 from unchunk.server.options import Options
 from unchunk.server.serving import forwarded_logs, listening, make_server
 from unchunk.server.streams import Streams
+from unchunk.telemetry import Condition, Telemetry
 
 T = TypeVar("T")
 Step = Event | Exception
@@ -54,6 +56,9 @@ class Scripted:
     stopped: int = 0
     titles: dict[str, str] = field(default_factory=dict)
     told: dict[str, str] = field(default_factory=dict)
+    keyring: Keyring | None = None
+    is_alone: bool = False
+    telemetry: Telemetry = field(default_factory=Telemetry)
 
     def __post_init__(self) -> None:
         self.gate = threading.Event()
@@ -112,8 +117,8 @@ class Scripted:
         await self.conversation(conversation, owner=owner)
         self.titles[conversation] = ""
 
-    async def health(self) -> dict[str, str]:
-        return {"catalog": "ok", "index": "ok"}
+    async def health(self) -> dict[str, Condition]:
+        return dict.fromkeys(("catalog", "index", "embedder", "chat"), Condition(ok=True))
 
     async def prompts(self, *, owner: str | None = None) -> dict[str, str]:
         assert owner == "local"

@@ -1,11 +1,14 @@
 """Who may speak to the server, how much, and under which request id."""
 
+import asyncio
 import logging
 import socket
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from server.doors import keyring_in
 from server.scripted import Scripted, serving
 from unchunk.errors import (
     ExtractionError,
@@ -35,11 +38,40 @@ def test_a_name_that_is_not_ours_is_not_answered(host: str, method: str) -> None
         assert reply.status_code == 400 or reply.json()["error"]["type"] == "wrong-host"
 
 
-def test_the_names_of_this_machine_and_those_of_the_options_are_answered() -> None:
-    with serving(Scripted().engine, Options(hosts=("Notes.Example",))) as served:
-        for host in ("127.0.0.1", "localhost:99", "LOCALHOST", "[::1]:80", "notes.example"):
+def test_the_names_of_this_machine_are_answered() -> None:
+    with serving(Scripted().engine) as served:
+        for host in ("127.0.0.1", "localhost:99", "LOCALHOST", "[::1]:80"):
             reply = httpx2.get(f"{served.url}/api/conversations", headers={"Host": host})
             assert reply.status_code == 200, host
+
+
+@pytest.mark.parametrize(
+    ("host", "asked", "status"),
+    [
+        ("Box.Example", "box.example:8000", 401),
+        ("box.example", "other.example", 421),
+        ("192.168.1.5", "192.168.1.5:8000", 401),
+        ("0.0.0.0", "0.0.0.0:8000", 421),  # noqa: S104 - what is tried
+        ("::", "[::]:8000", 421),
+    ],
+)
+def test_the_name_that_is_listened_on_is_answered(
+    tmp_path: Path, host: str, asked: str, status: int
+) -> None:
+    with keyring_in(tmp_path) as keyring:
+        asyncio.run(keyring.new("a key", "local"))
+        with serving(Scripted(keyring=keyring).engine, Options(host=host)) as served:
+            reply = httpx2.get(f"{served.url}/api/conversations", headers={"Host": asked})
+            assert reply.status_code == status
+
+
+def test_the_names_of_the_options_are_answered_and_then_everybody_needs_a_key() -> None:
+    with serving(Scripted().engine, Options(hosts=("Notes.Example",))) as served:
+        for host in ("notes.example", "NOTES.example:443", "127.0.0.1"):
+            reply = httpx2.get(f"{served.url}/api/conversations", headers={"Host": host})
+            assert (reply.status_code, reply.json()["error"]["type"]) == (401, "key-needed"), host
+        reply = httpx2.get(f"{served.url}/health", headers={"Host": "notes.example.org"})
+        assert reply.status_code == 421
 
 
 @pytest.mark.parametrize(

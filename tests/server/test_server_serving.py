@@ -18,7 +18,9 @@ from websockets.sync.client import connect
 from server.scripted import Scripted, parsed, serving
 from unchunk.engine import Engine
 from unchunk.errors import InvalidSettingError
+from unchunk.server import serving as serving_module
 from unchunk.server.app import create_app
+from unchunk.server.options import Options
 from unchunk.server.serving import listening, serve
 from unchunk.settings import load
 from unchunk.wiring import open_engine
@@ -77,10 +79,47 @@ def test_the_address_is_free_and_told_when_it_answers() -> None:
         assert httpx2.get(f"{url}/health").json()["status"] == "ok"
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.1", "::", "example.org", ""])  # noqa: S104
-def test_an_address_that_others_can_reach_is_refused(host: str) -> None:
-    with pytest.raises(InvalidSettingError, match=r"no keys yet.*127\.0\.0\.1"):
-        serve(create_app(Scripted().engine), host=host, port=0)
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])  # noqa: S104
+def test_an_address_that_others_can_reach_is_refused_until_there_is_a_key(
+    tmp_path: Path, host: str
+) -> None:
+    closed = []
+
+    async def opening() -> Engine:
+        engine = await open_engine(load(tmp_path / "home", {}, embedder="hashing"))
+        # One that opens no documents lets nobody in.
+        await engine.keyring.new("prometheus", "me", "metrics")
+        close = engine.close
+
+        async def noted() -> None:
+            closed.append(host)
+            await close()
+
+        engine.close = noted  # type: ignore[method-assign]  # to see that it is called
+        return engine
+
+    said = r"no keys yet.*`unchunk keys new NAME`.*127\.0\.0\.1"
+    with pytest.raises(InvalidSettingError, match=said):
+        serve(create_app(opening, Options(host=host)), port=0)
+    assert closed == [host]
+
+
+def test_an_address_that_is_none_of_this_machine_says_so() -> None:
+    for host in ("192.0.2.1", "no such name.invalid"):
+        with pytest.raises(InvalidSettingError, match="cannot be used"):
+            serve(create_app(Scripted().engine, Options(host=host)), port=0)
+    with pytest.raises(InvalidSettingError, match="no address to listen on"):
+        serve(create_app(Scripted().engine, Options(host="")), port=0)
+
+
+def test_without_a_port_it_is_the_usual_one_or_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        usual = taken.getsockname()[1]
+        monkeypatch.setattr(serving_module, "USUAL", usual)
+        with listening("127.0.0.1", None) as (_, url):
+            assert not url.endswith(f":{usual}")
+    with listening("127.0.0.1", None) as (_, url):
+        assert url == f"http://127.0.0.1:{usual}"
 
 
 def test_a_port_that_is_taken_says_so() -> None:
@@ -90,6 +129,15 @@ def test_a_port_that_is_taken_says_so() -> None:
             serve(create_app(Scripted().engine), port=port)
     with pytest.raises(InvalidSettingError, match="no port 70000"):
         serve(create_app(Scripted().engine), port=70_000)
+
+
+def test_the_parts_of_a_reply_are_sent_at_once() -> None:
+    with serving(Scripted().engine) as served, httpx2.Client() as client:
+        assert client.get(f"{served.url}/health").status_code == 200
+        assert served.server is not None
+        [connection] = served.server.server_state.connections
+        accepted = connection.transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_the_other_names_of_this_machine_can_be_listened_on() -> None:

@@ -221,6 +221,34 @@ def test_a_reader_that_takes_nothing_is_left() -> None:
         assert served.streams.running == 0
 
 
+def test_a_socket_over_which_nothing_is_asked_is_closed() -> None:
+    with serving(Scripted().engine, Options(socket_seconds=0.3)) as served:
+        before = served.tasks()
+        with talking(served) as socket:
+            say(socket, type="ask", message="q")
+            assert hear_all(socket)[-1]["type"] == "done"
+            with pytest.raises(ConnectionClosed) as closed:
+                socket.recv(20)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1001
+        eventually(lambda: served.tasks() == before)
+        eventually(lambda: served.connections() == 0)
+
+
+def test_a_socket_is_not_closed_while_an_answer_is_being_written() -> None:
+    engine = Scripted(pause_at=1)
+    with serving(engine.engine, Options(socket_seconds=0.2)) as served, talking(served) as socket:
+        say(socket, type="ask", message="q")
+        assert hear(socket)["type"] == "plan"
+        # However often that is longer than nothing may be asked.
+        with pytest.raises(TimeoutError):
+            socket.recv(0.8)
+        engine.gate.set()
+        assert hear_all(socket)[-1]["type"] == "done"
+        with pytest.raises(ConnectionClosed):
+            socket.recv(20)
+
+
 def test_a_page_of_another_site_cannot_open_a_socket() -> None:
     engine = Scripted()
     with serving(engine.engine) as served:

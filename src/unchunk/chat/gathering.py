@@ -89,6 +89,7 @@ def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:
             owner=asked.owner,
             rewritten=rewritten,
             mode=None if mode == "auto" else mode,
+            include=asked.request.included,
         )
 
     return search

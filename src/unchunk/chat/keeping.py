@@ -2,13 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from unchunk.chat.events import Answer, Warned, source
-from unchunk.chat.request import INSTRUCTING, NEW, ChatRequest
-from unchunk.domain import Answered, ChatTurn, Conversation, OwnerId, TurnStatus
+from unchunk.chat.request import INSTRUCTING, NEW, Asked, ChatRequest
+from unchunk.domain import (
+    Answered,
+    ChatTurn,
+    Conversation,
+    ConversationId,
+    OwnerId,
+    TurnStatus,
+)
 from unchunk.errors import OutputError, TransientError, UnchunkError
 from unchunk.ports import Conversations, Message
 from unchunk.retrieval.query import Turn
@@ -19,19 +25,23 @@ _READ = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A question of a conversation that is kept; `number` is known when it is noted.
-
-    `before` are the last turns, `forgotten` is how many there are before those.
-    """
+class Before:
+    """A conversation with its last `turns`."""
 
     conversation: Conversation
-    before: tuple[ChatTurn, ...]
+    turns: tuple[ChatTurn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A question of a conversation that is kept; `number` is known when it is noted."""
+
+    before: Before
     number: asyncio.Task[int]
 
     @property
-    def forgotten(self) -> int:
-        return max(self.conversation.turn_count - len(self.before), 0)
+    def conversation(self) -> Conversation:
+        return self.before.conversation
 
 
 async def begin(conversations: Conversations, request: ChatRequest, owner: OwnerId) -> Kept | None:
@@ -44,36 +54,56 @@ async def begin(conversations: Conversations, request: ChatRequest, owner: Owner
     folders = request.where.folders or ()
     if request.conversation == NEW:
         folder = folders[0] if len(folders) == 1 else ""
-        conversation = await conversations.start(owner, folder=folder)
-        before: Sequence[ChatTurn] = ()
+        before = Before(await conversations.start(owner, folder=folder))
     else:
-        conversation = await conversations.get(owner, request.conversation)
-        before = await conversations.turns(owner, conversation.id, _READ)
-    noting = asyncio.ensure_future(conversations.ask(owner, conversation.id, request.question))
-    return Kept(conversation, tuple(before), noting)
+        before = await said_before(conversations, request.conversation, owner)
+    name = before.conversation.id
+    return Kept(before, asyncio.ensure_future(conversations.ask(owner, name, request.question)))
 
 
-def continued(request: ChatRequest, kept: Kept | None) -> tuple[ChatRequest, list[Turn]]:
+async def said_before(
+    conversations: Conversations,
+    conversation: ConversationId,
+    owner: OwnerId,
+    turn: int | None = None,
+) -> Before:
+    """A conversation as it is; or as it was before the turn of that number, if there was one."""
+    found = await conversations.get(owner, conversation)
+    if turn is None or turn >= found.turn_count:
+        return Before(found, tuple(await conversations.turns(owner, conversation, _READ)))
+    since = found.turn_count - turn
+    read = await conversations.turns(owner, conversation, _READ + since)
+    # Another turn may have come meanwhile.
+    turns = [one for one in read if one.number < turn]
+    return Before(replace(found, turn_count=turn), tuple(turns[-_READ:]))
+
+
+def continued(
+    request: ChatRequest, before: Before | None, owner: OwnerId, request_id: str = ""
+) -> Asked:
     """The request with all messages that its model should see, and the history for its search.
 
     What else than a question came with it is dropped in a kept conversation, which knows better.
     """
-    if kept is None:
-        return request, request.history
+    if before is None:
+        return Asked(request, owner, request.history, request_id)
     said: list[Message] = []
     history: list[Turn] = []
-    for one in kept.before:
+    for one in before.turns:
         if answer := one.answered.answer:
             said.append({"role": "user", "content": one.question})
             said.append({"role": "assistant", "content": answer})
             history.append(Turn("user", one.question))
             history.append(Turn("assistant", answer, one.answered.cited))
     where = request.where
-    if where.folders is None and kept.conversation.folder:
-        where = replace(where, folders=(kept.conversation.folder,))
+    conversation = before.conversation
+    if where.folders is None and conversation.folder:
+        where = replace(where, folders=(conversation.folder,))
     told = [one for one in request.messages[:-1] if one.get("role") in INSTRUCTING]
     messages = (*told, *said, request.messages[-1])
-    return replace(request, messages=messages, where=where), history
+    forgotten = 2 * max(conversation.turn_count - len(before.turns), 0)
+    request = replace(request, messages=messages, where=where)
+    return Asked(request, owner, history, request_id, forgotten)
 
 
 async def noted(kept: Kept) -> None:
@@ -83,16 +113,17 @@ async def noted(kept: Kept) -> None:
 
 
 async def end(
-    conversations: Conversations, kept: Kept, owner: OwnerId, answer: Answer
+    conversations: Conversations, kept: Kept, asked: Asked, answer: Answer
 ) -> Warned | None:
     """Keep what became of the question, also if whoever asked is gone; or say why it is not."""
     status: TurnStatus = "complete"
     if answer.finish in ("stopped", "failed"):
         status = "stopped" if answer.finish == "stopped" else "failed"
-    given = Answered(answer.answer, status, _evidence(answer), _record(answer))
+    record = _record(answer) | {"asked": _asked(asked.request)}
+    given = Answered(answer.answer, status, _evidence(answer), record)
 
     async def write() -> None:
-        await conversations.answer(owner, kept.conversation.id, await kept.number, given)
+        await conversations.answer(asked.owner, kept.conversation.id, await kept.number, given)
 
     try:
         await asyncio.shield(write())
@@ -117,3 +148,17 @@ def _record(answer: Answer) -> dict[str, object]:
     del record["answer"], record["conversation"], record["turn"]
     record["sources"] = [source(one, with_text=False) for one in answer.sources.documents]
     return record
+
+
+def _asked(request: ChatRequest) -> dict[str, object]:
+    """What else than the question was said, to ask it again: as it is said over HTTP."""
+    where = request.where
+    said = {
+        "rag_enabled": request.rag_enabled,
+        "mode": request.mode if request.mode != "auto" else None,
+        "folders": where.folders,
+        "names": where.names,
+        "documents": where.documents,
+        "include": [one._asdict() for one in request.include],
+    }
+    return {name: value for name, value in said.items() if value or value is False}

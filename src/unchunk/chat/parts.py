@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from unchunk.chat.prompt import TEMPLATES, Template
-from unchunk.domain import OwnerId
+from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import InvalidInputError
 from unchunk.ports import ChatModel, Conversations, Lexicon, Prompts, Sampling
 from unchunk.retrieval.amount import Amount
@@ -40,6 +40,7 @@ class Retrieve(Protocol):
         owner: OwnerId,
         rewritten: str,
         mode: Mode | None,
+        include: Sequence[tuple[DocumentId, int]],
     ) -> Evidence: ...
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from unchunk.domain import ConversationId, OwnerId
+from unchunk.domain import ConversationId, DocumentId, OwnerId
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Message, Sampling
 from unchunk.retrieval.query import Turn
@@ -17,7 +17,17 @@ INSTRUCTING = ("system", "developer")
 NEW = "new"
 """Instead of a conversation's id: begin one."""
 
+MOST_INCLUDED = 200
+
 Mode = Literal["auto", "passages", "full documents"]
+
+
+class Stretch(NamedTuple):
+    """Chunks `first_chunk` to `last_chunk` of a document, both ends included."""
+
+    document: DocumentId
+    first_chunk: int
+    last_chunk: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +36,8 @@ class ChatRequest:
 
     The last of the user's `messages` is the question. In a kept `conversation` that one is all
     that is needed: what was said before is known. With `rag_enabled` False the messages go to the
-    model as they are. `strict` refuses to answer without evidence.
+    model as they are. `strict` refuses to answer without evidence. What is to `include` is part of
+    the evidence whether a search finds it or not, as far as it is there and there is room.
     """
 
     messages: tuple[Message, ...]
@@ -38,6 +49,7 @@ class ChatRequest:
     strict: bool | None = None
     system_prompt: str | None = None
     sampling: Sampling = field(default_factory=Sampling)
+    include: tuple[Stretch, ...] = ()
 
     def __post_init__(self) -> None:
         """Lists are taken, too, such as come out of JSON."""
@@ -47,10 +59,24 @@ class ChatRequest:
         for message in self.messages:
             if not isinstance(message.get("role"), str):
                 raise InvalidInputError("a message has no role")
+        if (
+            sum(max(one.last_chunk - one.first_chunk + 1, 0) for one in self.include)
+            > MOST_INCLUDED
+        ):
+            raise InvalidInputError(f"at most {MOST_INCLUDED} chunks can be included: choose some")
 
     @property
     def question(self) -> str:
         return words(self.messages[-1])
+
+    @property
+    def included(self) -> tuple[tuple[DocumentId, int], ...]:
+        """Chunk by chunk."""
+        return tuple(
+            (one.document, index)
+            for one in self.include
+            for index in range(one.first_chunk, one.last_chunk + 1)
+        )
 
     @property
     def history(self) -> list[Turn]:

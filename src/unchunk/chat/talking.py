@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from unchunk.chat.budget import room, within
 from unchunk.chat.events import Answer, Event, gather
+from unchunk.chat.explaining import Explanation, explain
 from unchunk.chat.parts import ChatManner, ChatParts, Elsewhere
 from unchunk.chat.request import ChatRequest
 from unchunk.chat.request import question as messages_of
@@ -60,6 +61,21 @@ class Talking:
             request = ChatRequest(messages_of(request))
         async with aclosing(self.chat(request, owner=owner, request_id=request_id)) as events:
             return gather([event async for event in events])
+
+    async def explain(
+        self,
+        request: ChatRequest,
+        *,
+        owner: OwnerId | None = None,
+        request_id: str = "",
+        before_turn: int | None = None,
+    ) -> Explanation:
+        """How a question would be answered: evidence, reasons, and the prompt. Nothing is kept.
+
+        `before_turn` is the number of a turn of its conversation: as it was answered then.
+        """
+        whose = self._whose(owner)
+        return await explain(self._answering, request, whose, request_id, before_turn)
 
     async def conversations(
         self,

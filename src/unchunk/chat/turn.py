@@ -5,32 +5,24 @@ left is the answer: other documents, no documents, quotes instead of a model's w
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 
 from unchunk.chat import keeping
-from unchunk.chat.budget import Room, room
 from unchunk.chat.draft import Draft
-from unchunk.chat.events import Done, Event, Finish, Planned, SourcesFound, Used, Warned
+from unchunk.chat.events import Done, Event, Finish, Planned, SourcesFound, Warned
 from unchunk.chat.events import gather as answer_of
 from unchunk.chat.extractive import extract, write
-from unchunk.chat.gathering import Gathered, gather, log_retrieval
+from unchunk.chat.gathering import Gathered
 from unchunk.chat.parts import ChatParts
-from unchunk.chat.prompt import assemble
-from unchunk.chat.request import (
-    INSTRUCTING,
-    Asked,
-    ChatRequest,
-    has_more_than_words,
-    untagged,
-)
+from unchunk.chat.preparing import Task, prepare, understood, used
+from unchunk.chat.request import Asked, ChatRequest
 from unchunk.chat.sent import Sent
 from unchunk.domain import ConversationId, OwnerId
-from unchunk.errors import InvalidInputError, MissingPartError, UnchunkError
-from unchunk.ports import ChatModel, Message, Sampling
-from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.errors import MissingPartError, UnchunkError
+from unchunk.ports import ChatModel
 
 NO_MODEL = "No language model is set up. These are the sentences that answer best, word for word:"
 IN_ITS_PLACE = "The model did not answer. These are the sentences that answer best, word for word:"
@@ -39,29 +31,13 @@ NO_ROOM = "What was found in the documents is too long for the room that there i
 EXTRACTIVE = "extractive"
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What an answer is written from: messages for a model, if one is to be asked, and evidence."""
-
-    messages: Sequence[Message] | None
-    found: Gathered | None = None
-    space: Room | None = None
-
-    @property
-    def documents(self) -> tuple[ReconstructedDocument, ...]:
-        return self.found.evidence.documents if self.found else ()
-
-
 async def turn(
     parts: ChatParts, request: ChatRequest, owner: OwnerId, request_id: str = ""
 ) -> AsyncGenerator[Event, None]:
     """Raises only before the first event, and only for what cannot be asked at all."""
-    request = replace(request, sampling=_sampling(parts.manner.sampling, request.sampling))
-    await _check(parts, request)
+    request = await understood(parts, request)
     kept = await keeping.begin(parts.conversations, request, owner)
-    continued, history = keeping.continued(request, kept)
-    forgotten = 2 * kept.forgotten if kept else 0
-    asked = Asked(continued, owner, history, request_id, forgotten)
+    asked = keeping.continued(request, kept.before if kept else None, owner, request_id)
     events: list[Event] = []
     outcome: Finish = "failed"
     unkept: Warned | None = None
@@ -78,7 +54,7 @@ async def turn(
         answer = answer_of(events, outcome)
         parts.telemetry.count(f"answers_{answer.finish}")
         if kept is not None:
-            unkept = await keeping.end(parts.conversations, kept, owner, answer)
+            unkept = await keeping.end(parts.conversations, kept, asked, answer)
     if not isinstance(done := events[-1], Done):
         return
     if unkept is not None:
@@ -88,28 +64,10 @@ async def turn(
     yield done
 
 
-async def _check(parts: ChatParts, request: ChatRequest) -> None:
-    """Refuse what cannot be asked, before anything of it is kept."""
-    parts.manner.template_of(request.template)
-    last = request.messages[-1]
-    if not request.question.strip() and not has_more_than_words(last):
-        raise InvalidInputError("there is nothing to answer: the question is empty")
-    if _asks_documents(parts, request):
-        # Too long even without the conversation and without evidence.
-        told = [one for one in request.messages[:-1] if one.get("role") in INSTRUCTING]
-        await room(parts.model, [*told, last], request.sampling, None)
-
-
-def _asks_documents(parts: ChatParts, request: ChatRequest) -> bool:
-    wanted = request.rag_enabled
-    rag = parts.manner.rag_enabled if wanted is None else wanted
-    return rag and bool(request.question.strip())
-
-
 async def _events(
     parts: ChatParts, asked: Asked, kept: keeping.Kept | None
 ) -> AsyncGenerator[Event, None]:
-    task = await _prepared(parts, asked)
+    task = await prepare(parts, asked)
     if kept is not None:
         await keeping.noted(kept)
     for event in _beginning(task, asked, kept.conversation.id if kept else ""):
@@ -129,33 +87,14 @@ async def _events(
         return
     for warning in draft.doubts():
         yield warning
-    yield _used(draft, task)
+    prompt, completion = draft.usage or (None, None)
+    yield replace(used(task), prompt_tokens=prompt, completion_tokens=completion)
     model = asked.request.sampling.model or (parts.model.name if parts.model else EXTRACTIVE)
     yield Done(draft.text, draft.finish, EXTRACTIVE if draft.is_quoted else model)
 
 
-async def _prepared(parts: ChatParts, asked: Asked) -> _Task:
-    request, manner = asked.request, parts.manner
-    if not _asks_documents(parts, request):
-        log_retrieval(asked)
-        return _Task(request.messages)
-    prompt = await _system_prompt(parts, request, asked.owner)
-    space = await room(
-        parts.model, request.messages, request.sampling, manner.amount.budget, prompt
-    )
-    found = await gather(parts, asked, space)
-    strict = manner.strict if request.strict is None else request.strict
-    if strict and not found.evidence.documents:
-        return _Task(None, found, space)
-    template = manner.template_of(request.template)
-    messages = assemble(
-        template, untagged(space.messages), found.context, system_prompt=prompt, strict=strict
-    )
-    return _Task(messages, found, space)
-
-
 async def _by_model(
-    model: ChatModel | None, task: _Task, draft: Draft, asked: Asked
+    model: ChatModel | None, task: Task, draft: Draft, asked: Asked
 ) -> AsyncGenerator[Event, None]:
     """What the model says, if one is to be asked; its failure is an event, too."""
     if model is None or task.messages is None:
@@ -178,7 +117,7 @@ async def _by_model(
             yield event
 
 
-def _beginning(task: _Task, asked: Asked, conversation: ConversationId) -> list[Event]:
+def _beginning(task: Task, asked: Asked, conversation: ConversationId) -> list[Event]:
     """All that is known before the first token."""
     if task.found is None or task.space is None:
         return [Planned(rag=False, conversation=conversation), *_left_out(asked.forgotten)]
@@ -222,29 +161,3 @@ async def _instead(
         f"{NO_MODEL if error is None else IN_ITS_PLACE}\n\n{write(quotes, Sent(documents))}",
         "extractive",
     )
-
-
-async def _system_prompt(parts: ChatParts, request: ChatRequest, owner: OwnerId) -> str:
-    """What is said to the model of every question, and of those about this folder."""
-    general = request.system_prompt
-    folders = request.where.folders or ()
-    own = await parts.prompts.prompt(owner, folders[0]) if len(folders) == 1 else ""
-    texts = (parts.manner.system_prompt if general is None else general, own)
-    return "\n\n".join(one for one in texts if one.strip())
-
-
-def _sampling(usual: Sampling, wanted: Sampling) -> Sampling:
-    return Sampling(
-        wanted.model or usual.model,
-        usual.temperature if wanted.temperature is None else wanted.temperature,
-        usual.max_tokens if wanted.max_tokens is None else wanted.max_tokens,
-        wanted.stop or usual.stop,
-    )
-
-
-def _used(draft: Draft, task: _Task) -> Used:
-    prompt, completion = draft.usage or (None, None)
-    if task.found is None or task.space is None:
-        return Used(0, None, "characters", prompt, completion)
-    space = task.space
-    return Used(task.found.size, space.budget, space.unit, prompt, completion)

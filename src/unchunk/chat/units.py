@@ -22,6 +22,7 @@ _UNDERLINE = re.compile(r" {0,3}(?:={2,}+|-{2,}+)\s*\Z")
 _TABLE_RULE = re.compile(r"(?=[^\n]*-)(?=[^\n]*\|)[ \t]*+[-|: \t]++\s*\Z")
 _ITEM = re.compile(r"[ \t]*+(?:[-+*•‣◦▪–·]|[0-9]{1,3}[.)]|\(?[a-z0-9]{1,3}\))[ \t]++(?=\S)")
 _QUOTED = re.compile(r"[ \t]*+>[ \t]?")
+_ROW_ENDS = "| \t\r\n"
 _SAYS = re.compile(r"\w\W*?\w", re.DOTALL)
 _SPACE = re.compile(r"\s")
 
@@ -93,7 +94,7 @@ class _Reader:
             yield from self._close()
         elif "|" in line and _TABLE_RULE.match(following):
             yield from self._close()
-            self._titles = _stripped(self._text, start, end)
+            self._titles = _stripped(self._text, start, end, _ROW_ENDS)
         elif line.lstrip().startswith("|") or (self._titles and "|" in line):
             yield from self._close()
             yield from self._unit(start, end, "row")
@@ -127,7 +128,7 @@ class _Reader:
             start = stop
 
     def _unit(self, start: int, end: int, kind: Kind) -> Iterator[Unit]:
-        start, end = _stripped(self._text, start, end)
+        start, end = _stripped(self._text, start, end, _ROW_ENDS if kind == "row" else None)
         under, titles = self._heading, self._titles if kind == "row" else None
         if titles:
             under = f"{under} {self._text[slice(*titles)]}"
@@ -142,9 +143,10 @@ class _Reader:
             yield Unit(at, end, kind, under, cut_before=at > start, titles=titles)
 
 
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+def _stripped(text: str, start: int, end: int, ends: str | None = None) -> tuple[int, int]:
+    """Without white space at either end, or whatever else stands there and says nothing."""
     said = text[start:end]
-    return start + len(said) - len(said.lstrip()), start + len(said.rstrip())
+    return start + len(said) - len(said.lstrip(ends)), start + len(said.rstrip(ends))
 
 
 def _place_to_cut(text: str, start: int) -> int:

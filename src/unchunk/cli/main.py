@@ -8,7 +8,9 @@ from unchunk import __version__
 from unchunk.cli.ask import ask, chat
 from unchunk.cli.conversations import conversations, prompt
 from unchunk.cli.evaluate import evaluate
+from unchunk.cli.keys import keys
 from unchunk.cli.library import COMMANDS
+from unchunk.cli.mcp import mcp
 from unchunk.cli.models import models
 from unchunk.cli.search import search
 from unchunk.cli.serve import serve
@@ -41,6 +43,8 @@ for command in (
     conversations,
     prompt,
     serve,
+    keys,
+    mcp,
     evaluate,
     models,
     stitch,

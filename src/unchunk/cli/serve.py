@@ -1,7 +1,11 @@
 """The command that serves a library over HTTP."""
 
+from logging import INFO, WARNING
+
 import click
 
+from unchunk import __version__
+from unchunk.beside.running import Notice
 from unchunk.cli.session import Session, with_session
 from unchunk.engine import Engine
 from unchunk.wiring import INCOMING, open_engine
@@ -11,10 +15,8 @@ from unchunk.wiring import INCOMING, open_engine
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
-    default=8000,
-    show_default=True,
     type=click.IntRange(0, 65_535),
-    help="The port; 0 is a free one.",
+    help="The port; 0 is a free one. Default: 8000, or a free one if that is taken.",
 )
 @click.option(
     "--resume-seconds",
@@ -23,28 +25,57 @@ from unchunk.wiring import INCOMING, open_engine
     type=click.FloatRange(0),
     help="How long an answer goes on for a reader whose connection broke.",
 )
+@click.option(
+    "--sample/--no-sample",
+    default=True,
+    help="Whether a new library has a few documents in it to try.",
+)
 @with_session
-def serve(session: Session, host: str, port: int, resume_seconds: float) -> None:
-    """Serve the library to programs on this machine: chat, streams, and Chunkenizer's routes.
+def serve(
+    session: Session, host: str, port: int | None, resume_seconds: float, *, sample: bool
+) -> None:
+    """Serve the library: its page, chat, streams, and Chunkenizer's routes.
 
-    The server's /openapi.json describes all routes. It ends with Ctrl-C.
+    On this machine nobody needs a key; whoever else is to reach it does, and `unchunk keys` makes
+    them. The server's /openapi.json describes all routes. It ends with Ctrl-C.
     """
     # The web framework takes longer to load than all the rest, and no other command needs it.
     from unchunk.server.app import create_app  # noqa: PLC0415
     from unchunk.server.options import Options  # noqa: PLC0415
+    from unchunk.server.serving import USUAL  # noqa: PLC0415
     from unchunk.server.serving import serve as run_server  # noqa: PLC0415
 
     settings = session.settings
+    # Requests are for programs that collect logs, or for who asks; what goes wrong is for all.
+    is_told_all = session.is_verbose or settings.logs_are_json
+    session.show_logs(INFO if is_told_all else WARNING)
+    notice = Notice(settings.home, settings.owner, __version__)
     options = Options(
         settings.owner,
+        host=host,
+        hosts=settings.hosts,
+        require_keys=settings.require_keys,
+        behind_proxy=settings.behind_proxy,
+        session_seconds=settings.session_hours * 3600,
+        rate_limit=settings.rate_limit,
+        sign_in_limit=settings.sign_in_limit,
+        max_uploads=settings.max_uploads,
+        max_connections=settings.max_connections,
         embedder=settings.embedder,
         resume_seconds=resume_seconds,
         max_upload=settings.max_bytes,
         upload_folder=settings.home / INCOMING,
+        sample=sample,
+        run_secret=notice.secret,
     )
 
     def ready(address: str) -> None:
+        notice.tell(address)
         session.result({"url": address})
+        if port is None and not address.endswith(f":{USUAL}"):
+            session.say(f"port {USUAL} is taken: this is another one")
+        if options.keys_in_force:
+            session.say("whoever comes needs a key: `unchunk keys new NAME` makes one")
         session.say(f"unchunk serves {settings.home} at {address}; Ctrl-C ends it")
 
     async def opening() -> Engine:
@@ -56,4 +87,7 @@ def serve(session: Session, host: str, port: int, resume_seconds: float) -> None
             raise
         return engine
 
-    run_server(create_app(opening, options), host=host, port=port, ready=ready)
+    try:
+        run_server(create_app(opening, options), port=port, ready=ready)
+    finally:
+        notice.take_back()

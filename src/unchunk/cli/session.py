@@ -2,21 +2,28 @@
 
 import dataclasses
 import json
+import logging
 import re
 import sys
 from collections.abc import Callable
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
+from unchunk import __version__
+from unchunk.beside.running import Running, find
 from unchunk.errors import UnchunkError
 from unchunk.retrieval.display import one_line
 from unchunk.settings import Settings, load
 from unchunk.synchronous import SynchronousEngine
+from unchunk.telemetry import show_logs
 from unchunk.wiring import open_engine
+
+if TYPE_CHECKING:
+    from unchunk.beside.engine import EngineBeside
 
 P = ParamSpec("P")
 
@@ -31,6 +38,7 @@ class Session:
         self._home = home
         self._library: SynchronousEngine | None = None
         self.as_json = as_json
+        self.is_verbose = bool(click.get_current_context().find_root().params.get("verbose"))
 
     @property
     def settings(self) -> Settings:
@@ -40,7 +48,12 @@ class Session:
     def library(self) -> SynchronousEngine:
         if self._library is None:
             settings = self.settings
-            self._library = SynchronousEngine(lambda: open_engine(settings))
+            running = find(settings.home)
+            self._library = SynchronousEngine(
+                partial(open_engine, settings)
+                if running is None
+                else partial(_beside, settings, running)
+            )
         return self._library
 
     def result(self, value: object) -> None:
@@ -56,9 +69,25 @@ class Session:
         if not self.as_json:
             click.echo(line)
 
+    def show_logs(self, level: int = logging.INFO) -> None:
+        """Print the log from `level` on, in the form that the settings say."""
+        show_logs("json" if self.settings.logs_are_json else "text", level)
+
     def close(self) -> None:
         if self._library is not None:
             self._library.close()
+
+
+async def _beside(settings: Settings, running: Running) -> "EngineBeside":
+    from unchunk.beside.engine import EngineBeside  # noqa: PLC0415 - few commands need it
+
+    return EngineBeside(
+        await open_engine(settings),
+        running,
+        owner=settings.owner,
+        version=__version__,
+        max_bytes=settings.max_bytes,
+    )
 
 
 def with_session(
@@ -72,6 +101,8 @@ def with_session(
     def run(home: Path | None, /, *arguments: P.args, **options: P.kwargs) -> None:
         session = Session(home, as_json=bool(options.pop("as_json")))
         try:
+            if session.is_verbose:
+                session.show_logs()
             status = work(session, *arguments, **options)
         except UnchunkError as error:
             if session.as_json:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 from uuid import uuid4
 
 from unchunk.domain import Document, DocumentId, OwnerId, Version, Whole
@@ -60,6 +60,12 @@ class Outcome:
 Report = Callable[[Event], None]
 
 
+class _GoOn(Protocol):
+    """What becomes of a draft; `fresh` tells that nobody ever worked on it."""
+
+    async def __call__(self, document: Document, staged: Staged, *, fresh: bool) -> Outcome: ...
+
+
 class Ingest:
     """Takes files in, several at a time, and tells `report` about each."""
 
@@ -79,50 +85,79 @@ class Ingest:
         self._parts.spaces.check()
         return await each(sources, self._flow.width, partial(self._take, owner, folder))
 
+    async def keep(self, source: Source, owner: OwnerId, folder: str) -> Outcome:
+        """Only keep a file, to go on with by `resume`; nobody else's work is waited for.
+
+        It is then "waiting", unless there is nothing to go on with. Needs neither embedder nor
+        index.
+        """
+        return await self._staged(owner, folder, source, self._kept)
+
     async def resume(self, documents: Iterable[Document]) -> list[Outcome]:
         """Go on with documents that are pending or failed, from the bytes that are kept."""
         self._parts.spaces.check()
         return await each(documents, self._flow.width, self._bring)
 
     async def _take(self, owner: OwnerId, folder: str, source: Source) -> Outcome:
+        with self._parts.telemetry.span("ingest"):
+            async with self._flow.room.hold(_size_of(source)):
+                return await self._staged(owner, folder, source, self._alone)
+
+    async def _staged(self, owner: OwnerId, folder: str, source: Source, go_on: _GoOn) -> Outcome:
+        """Copy a file aside, note it as a draft, and go on with it."""
         parts = self._parts
         try:
             name = check_name(source.name)
         except InvalidInputError as error:
             return self._done(Outcome(source.name, "failed", error_code="name", error=str(error)))
-        async with self._flow.room.hold(_size_of(source)):
-            try:
-                with parts.telemetry.stage("read"):
-                    staged = await stage(source, parts.incoming, parts.max_bytes)
-            except ExtractionError as error:
-                document = await parts.catalog.begin(
-                    owner, folder, name, checksum="", size=0, blob=""
-                )
-                async with parts.desk.hold(document.id):
-                    return await self._fail(document, error.code, str(error))
-            try:
-                return await self._taken(owner, folder, name, staged)
-            finally:
-                staged.path.unlink(missing_ok=True)
+        try:
+            with parts.telemetry.stage("read"):
+                staged = await stage(source, parts.incoming, parts.max_bytes)
+        except ExtractionError as error:
+            document = await parts.catalog.begin(owner, folder, name, checksum="", size=0, blob="")
+            async with parts.desk.hold(document.id):
+                return await self._fail(document, error.code, str(error))
+        try:
+            # Noted first and kept second: a crash between the two leaves a draft to go on with,
+            # the other way round it would leave bytes that nobody knows.
+            blob = blob_key(owner, datetime.now(UTC).date(), uuid4())
+            document = await parts.catalog.begin(
+                owner, folder, name, checksum=staged.checksum, size=staged.size, blob=blob
+            )
+            self._report(Event("read", name))
+            if document.live is not None and document.live.checksum == staged.checksum:
+                return await self._as_it_was(document, document.live)
+            fresh = document.draft is not None and document.draft.blob == blob
+            return await go_on(document, staged, fresh=fresh)
+        finally:
+            staged.path.unlink(missing_ok=True)
 
-    async def _taken(self, owner: OwnerId, folder: str, name: str, staged: Staged) -> Outcome:
-        """Note the file as a draft, keep its bytes, and bring it in."""
+    async def _as_it_was(self, document: Document, live: Version) -> Outcome:
+        """What was to replace it goes; whoever works on that just now takes it along."""
         parts = self._parts
-        # Noted first and kept second: a crash between the two leaves a draft to go on with,
-        # the other way round it would leave bytes that nobody knows.
-        blob = blob_key(owner, datetime.now(UTC).date(), uuid4())
-        document = await parts.catalog.begin(
-            owner, folder, name, checksum=staged.checksum, size=staged.size, blob=blob
-        )
-        self._report(Event("read", name))
-        if document.live is not None and document.live.checksum == staged.checksum:
+        if not parts.desk.is_held(document.id):
             async with parts.desk.hold(document.id):
                 # Where that cannot be now, it goes at the next start.
                 with suppress(TransientError):
                     await purge_document(parts, document.id)
-            return self._unchanged(document, document.live)
-        fresh = document.draft is not None and document.draft.blob == blob
-        return await self._alone(document, staged, fresh=fresh)
+        return self._unchanged(document, live)
+
+    async def _kept(self, document: Document, staged: Staged, *, fresh: bool) -> Outcome:  # noqa: ARG002 - as `_alone`
+        parts, draft = self._parts, document.draft
+        assert draft is not None, "only drafts are kept"
+        async with parts.desk.hold(draft.blob):
+            await parts.blobs.put(draft.blob, staged.path)
+            if not await self._is_wanted(document, draft):
+                await parts.blobs.delete(draft.blob)
+                return self._overtaken(document)
+        return Outcome(document.name, "waiting", document.id)
+
+    async def _is_wanted(self, document: Document, draft: Version) -> bool:
+        try:
+            found = await self._parts.catalog.get(document.owner, document.id)
+        except NotFoundError:
+            return False
+        return any(one and one.blob == draft.blob for one in (found.live, found.draft))
 
     async def _bring(self, document: Document) -> Outcome:
         draft = document.draft
@@ -131,9 +166,10 @@ class Ingest:
             error = f"{document.error or 'its bytes were not kept'}; add it again"
             code = document.error_code or "unreadable"
             return self._done(Outcome(document.name, "failed", document.id, 0, "", code, error))
-        async with self._flow.room.hold(draft.size):
-            self._report(Event("read", document.name))
-            return await self._alone(document)
+        with self._parts.telemetry.span("ingest"):
+            async with self._flow.room.hold(draft.size):
+                self._report(Event("read", document.name))
+                return await self._alone(document)
 
     async def _alone(
         self, document: Document, staged: Staged | None = None, *, fresh: bool = False
@@ -147,6 +183,8 @@ class Ingest:
         async with (
             parts.desk.hold(document.id),
             parts.desk.hold(f"{document.owner} {draft.checksum}"),
+            # Its bytes may be on their way yet.
+            parts.desk.hold(draft.blob),
         ):
             try:
                 document = await parts.catalog.get(document.owner, document.id)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from unchunk.library.desk import Desk
 from unchunk.library.spaces import Spaces
-from unchunk.ports import Blobs, Catalog, Extractor, Lexicon, VectorCache
+from unchunk.ports import Blobs, Catalog, Extractor, Lexicon, Pages, VectorCache
 from unchunk.telemetry import Telemetry
 
 
@@ -17,6 +17,7 @@ class Parts:
     cache: VectorCache
     blobs: Blobs
     extractor: Extractor
+    pages: Pages
     lexicon: Lexicon
     spaces: Spaces
     telemetry: Telemetry

@@ -1,9 +1,10 @@
 """What nobody sees any more goes out of index, blobs and cache, and then it is counted."""
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
-from unchunk.domain import Document, DocumentId, OwnerId, Remains
+from unchunk.domain import Document, DocumentId, Remains
 from unchunk.errors import NotFoundError, OutputError, TransientError
 from unchunk.library.parts import Parts
 from unchunk.ports import Index
@@ -31,22 +32,34 @@ class Receipt:
         return not (self.vectors or self.blobs or self.cached or self.catalog or self.problem)
 
 
-async def delete(parts: Parts, owner: OwnerId, document: DocumentId) -> Receipt:
-    """Make a document invisible at once, then remove all of it and count what is left."""
-    name = (await parts.catalog.get(owner, document)).name
-    remains = await parts.catalog.bury(owner, document)
-    parts.telemetry.count("deleted_documents")
-    log("deleted %s: %d versions to purge", document, len(remains))
-    problem = ""
-    # Whoever is writing it now stops at the next batch; what they wrote then goes, too.
-    parts.desk.dismiss(document)
-    async with parts.desk.hold(document):
+async def delete(parts: Parts, documents: Sequence[Document]) -> list[Receipt]:
+    """Make documents invisible at once, then remove all of them and count what is left.
+
+    One that somebody else deleted meanwhile has no receipt.
+    """
+    buried: dict[DocumentId, tuple[str, list[Remains]]] = {}
+    for one in documents:
+        with suppress(NotFoundError):
+            buried[one.id] = one.name, await parts.catalog.bury(one.owner, one.id)
+            # Whoever is writing it now stops at the next batch; what they wrote then goes, too.
+            parts.desk.dismiss(one.id)
+    parts.telemetry.count("deleted_documents", len(buried))
+    async with AsyncExitStack() as stack:
+        # In one order, so that no two wait for each other.
+        for document in sorted(buried):
+            await stack.enter_async_context(parts.desk.hold(document))
+        remains = [one for _, its in buried.values() for one in its]
+        log("deleted %s: %d versions to purge", ", ".join(buried), len(remains))
+        problem = ""
         try:
             await purge(parts, remains)
         except (TransientError, OutputError) as error:
-            log("purge of %s was not finished: %s", document, error)
+            log("purge of %s was not finished: %s", ", ".join(buried), error)
             problem = str(error)
-        return await _receipt(parts, document, name, remains, problem)
+        return [
+            await _receipt(parts, document, name, its, problem)
+            for document, (name, its) in buried.items()
+        ]
 
 
 async def purge(parts: Parts, remains: Sequence[Remains]) -> None:

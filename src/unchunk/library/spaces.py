@@ -122,6 +122,12 @@ class Spaces:
         return found
 
     @property
+    def kind(self) -> str:
+        """The kind of the active index."""
+        recipe = self._recipes.get(self._active, {})
+        return _kind(recipe.get("index", self._wanted.index))
+
+    @property
     def embedder(self) -> Embedder:
         """The active space's; raises why, if it is not to be had."""
         if self.active.embedder is None:

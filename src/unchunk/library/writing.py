@@ -16,6 +16,7 @@ from unchunk.library.layout import lay_out
 from unchunk.library.parts import Parts
 from unchunk.library.purging import purge
 from unchunk.telemetry import log
+from unchunk.text.tokens import get_encoding
 
 Step = Callable[[int, int], None]
 
@@ -32,17 +33,23 @@ async def write(
         chunks = await asyncio.to_thread(
             lay_out, extracted, chunking, embedder.count_tokens, embedder.identity.max_tokens
         )
+    checksum = sha256(extracted.text.encode()).hexdigest()
+    tokens = version.tokens
+    if tokens is None or version.text_checksum != checksum:
+        with parts.telemetry.stage("count"):
+            tokens = await asyncio.to_thread(count_tokens, extracted.text)
     version = replace(
         version,
         media_type=extracted.media_type,
         title=extracted.title,
-        text_checksum=sha256(extracted.text.encode()).hexdigest(),
+        text_checksum=checksum,
         text_length=len(extracted.text),
         page_count=len(extracted.pages),
         chunk_count=len(chunks),
         chunking=chunking,
         space=space.name,
         notes=extracted.notes,
+        tokens=tokens,
     )
     vectoriser = Vectoriser(embedder, parts.cache, parts.telemetry)
     step(0, len(chunks))
@@ -56,6 +63,11 @@ async def write(
         step(batch.chunks[-1].chunk_index + 1, len(chunks))
     parts.telemetry.count("chunks", len(chunks))
     return Whole(version, extracted.text, chunks, extracted.pages, extracted.headings)
+
+
+def count_tokens(text: str) -> int:
+    """As OpenAI's newer models count."""
+    return get_encoding("cl100k_base").count(text)
 
 
 async def commit(parts: Parts, wholes: Sequence[Whole]) -> set[DocumentId]:

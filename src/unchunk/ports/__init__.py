@@ -4,6 +4,7 @@ Every method raises only errors of `unchunk.errors`; foreign ones end inside the
 suites in `unchunk.testing` say the same as these docstrings, in code.
 """
 
+from unchunk.ports.access import Keys
 from unchunk.ports.catalog import Blobs, Catalog, VectorCache
 from unchunk.ports.chat import (
     ChatModel,
@@ -15,7 +16,7 @@ from unchunk.ports.chat import (
     TokenUsage,
 )
 from unchunk.ports.index import Index, Indexes, OpenSpace, Point
-from unchunk.ports.reading import Embedder, Extractor, Lexicon, Reranker, Role, Vectors
+from unchunk.ports.reading import Embedder, Extractor, Lexicon, Pages, Reranker, Role, Vectors
 from unchunk.ports.sources import (
     Among,
     ChunkSource,
@@ -42,9 +43,11 @@ __all__ = [
     "ForeignDocument",
     "Index",
     "Indexes",
+    "Keys",
     "Lexicon",
     "Message",
     "OpenSpace",
+    "Pages",
     "Point",
     "Prompts",
     "Reranker",

@@ -10,10 +10,13 @@ from unchunk.domain import (
     Chunk,
     Document,
     DocumentId,
+    FolderCount,
     Heading,
     Opened,
     OwnerId,
     Remains,
+    Status,
+    Tally,
     Version,
     Whole,
 )
@@ -94,6 +97,38 @@ class Catalog(Protocol):
         """
         ...
 
+    async def browse(
+        self,
+        owner: OwnerId,
+        *,
+        folder: str | None = None,
+        status: Status | None = None,
+        part: str = "",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> tuple[list[Document], int]:
+        """Some of an owner's documents, the newest first, and how many there are of that kind.
+
+        `part` stands somewhere in the name, in any case.
+        """
+        ...
+
+    async def folders(self, owner: OwnerId) -> list[FolderCount]:
+        """The folders that hold something, by name; what stands in none has an empty one."""
+        ...
+
+    async def coming(self) -> list[Document]:
+        """All owners' documents with a draft that did not fail, the oldest first."""
+        ...
+
+    async def uncounted(self, limit: int) -> list[Version]:
+        """Live versions whose tokens nobody counted, some of them."""
+        ...
+
+    async def count_tokens(self, version: Version, tokens: int) -> None:
+        """Note how long the text of a version is; nothing else of it changes."""
+        ...
+
     async def text(self, version: Version, start: int = 0, end: int | None = None) -> str:
         """Some of a version's text. Costs what is asked for, not what there is."""
         ...
@@ -133,6 +168,10 @@ class Catalog(Protocol):
         `since` and `until` say when they were last changed, both included. Of `attributes` they
         have all, each under its name and not inside something: 1 is 1.0 there, and not true.
         """
+        ...
+
+    async def tally(self, owner: OwnerId | None = None) -> Tally:
+        """How much an owner has, or all together. Costs far less than to list it."""
         ...
 
     async def revision(self) -> int:

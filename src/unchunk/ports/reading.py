@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from unchunk.domain import EmbedderIdentity, Extracted, Terms
+from unchunk.domain import EmbedderIdentity, Extracted, Mark, Terms, Version
 
 Vectors = npt.NDArray[np.float32]
 Role = Literal["document", "query"]
@@ -22,6 +22,24 @@ class Extractor(Protocol):
         What it is, is read from its content. Raises `ExtractionError`, whatever the file does:
         a file that crashes, hangs or eats memory harms nothing but itself.
         """
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Pages(Protocol):
+    """Files as they look. Raises `ExtractionError`, whatever the file does, as an extractor."""
+
+    def can_draw(self, version: Version) -> bool:
+        """Whether its file has pages that can be drawn."""
+        ...
+
+    async def draw(self, path: Path, page: int, width: int) -> bytes:
+        """A PNG of a page, counted from 1; so many pixels wide, or less if it is very tall."""
+        ...
+
+    async def marks(self, path: Path, page: int, text: str, start: int, end: int) -> list[Mark]:
+        """Where `text[start:end]` stands on a page whose text is `text`, line by line."""
         ...
 
     async def close(self) -> None: ...

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from unchunk.domain import OwnerId
+from unchunk.domain import DocumentId, OwnerId
 from unchunk.ports import Catalog, Reranker
 from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.cache import TimedCache
@@ -15,6 +15,7 @@ from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
 from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
 from unchunk.retrieval.shelf import ANY_SCORE, EVERYWHERE, Card, Shelf, Where
 from unchunk.retrieval.snippets import Found, snippets
+from unchunk.retrieval.watching import WatchedReranker
 from unchunk.retrieval.words import Words
 from unchunk.telemetry import Telemetry, job
 
@@ -49,8 +50,9 @@ class Asking:
     ) -> None:
         self._shelf, self._catalog, self._telemetry = shelf, catalog, telemetry
         self._owner, self._manner = owner, manner
+        reranker = WatchedReranker(manner.reranker, telemetry) if manner.reranker else None
         self._retriever = ChunkAwareRetriever(
-            shelf, owner=owner, analyzer=QueryAnalyzer(manner.words), reranker=manner.reranker
+            shelf, owner=owner, analyzer=QueryAnalyzer(manner.words), reranker=reranker
         )
         self._kept: TimedCache[Hashable, Any] = TimedCache(_KEPT, _SECONDS)
 
@@ -73,6 +75,7 @@ class Asking:
         *,
         rewritten: str = "",
         mode: Mode | None = None,
+        include: Sequence[tuple[DocumentId, int]] = (),
     ) -> Evidence:
         check(question, amount)
 
@@ -85,10 +88,11 @@ class Asking:
                 owner=owner,
                 rewritten=rewritten,
                 mode=mode,
+                include=include,
             )
             return found, found.notes
 
-        key = (owner, question, rewritten, mode, tuple(history), where, amount)
+        key = (owner, question, rewritten, mode, tuple(history), where, amount, tuple(include))
         evidence, _ = await self._once(key, ask)
         return evidence
 

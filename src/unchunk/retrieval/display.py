@@ -44,15 +44,17 @@ _SHORT = 4
 _PREVIEW = 200
 
 
-def show(documents: Sequence[ReconstructedDocument], *, show_content: bool = True) -> str:
+def show(
+    documents: Sequence[ReconstructedDocument], *, show_content: bool = True, with_ids: bool = False
+) -> str:
     """All documents in their order, each with its card and, if wanted, its content."""
     lines = [heading(len(documents))]
     for number, document in enumerate(documents, 1):
         lines.append("")
-        lines += card(number, document)
+        lines += card(number, document, with_id=with_ids)
         if show_content:
             lines += ["", f"{_INDENT}{content_label(document)}"]
-            lines += (line and f"{_INDENT}{line}" for line in content(document).split("\n"))
+            lines += indented(document.full_content)
     return "\n".join(lines) + "\n"
 
 
@@ -73,7 +75,7 @@ def heading(count: int) -> str:
     return f"🔍 CHUNK-AWARE RETRIEVAL: {count} document(s) reconstructed"
 
 
-def card(number: int, document: ReconstructedDocument) -> list[str]:
+def card(number: int, document: ReconstructedDocument, *, with_id: bool = False) -> list[str]:
     """What is known of a document: its title at the left edge, the rest indented."""
     title = document.title.strip() or document.name
     facts = [f"Coverage: {document.chunk_coverage}"]
@@ -86,7 +88,9 @@ def card(number: int, document: ReconstructedDocument) -> list[str]:
     if document.tag:
         facts.append(f'Marks of omissions: only those with "mark {document.tag}"')
     facts += (f"Note: {one_line(note)}" for note in document.notes)
-    first = f"[{number}] {_label(document.content_type)}: {one_line(title)}"
+    if with_id:
+        facts.insert(0, f"Document: {one_line(document.document)}")
+    first = f"[{number}] {label(document.content_type)}: {one_line(title)}"
     return [first, *(f"{_INDENT}{fact}" for fact in facts)]
 
 
@@ -97,6 +101,11 @@ def content_label(document: ReconstructedDocument) -> str:
 def content(document: ReconstructedDocument) -> str:
     """The merged text in lines; what could steer a terminal is replaced by what it is called."""
     return harmless(document.full_content)
+
+
+def indented(text: str) -> list[str]:
+    """Lines of a text as they stand below a card: none begins where ours do."""
+    return [line and f"{_INDENT}{line}" for line in harmless(text).split("\n")]
 
 
 def harmless(text: str) -> str:
@@ -151,7 +160,8 @@ def _details(document: ReconstructedDocument, title: str) -> Iterator[str]:
             yield f"{one_line(name[:1].upper() + name[1:])}: {one_line(str(value))}"
 
 
-def _label(content_type: str) -> str:
+def label(content_type: str) -> str:
+    """A media type in a word."""
     kind = content_type.partition(";")[0].strip().lower().rpartition("/")[2]
     return one_line(_LABELS.get(kind) or kind.removeprefix("x-").upper()) or "DOCUMENT"
 

@@ -39,7 +39,8 @@ class Request:
     """What to look for: one text, or several that mean the same, in an owner's documents.
 
     Where the best hit is worth 1, those that are worth less than `stop` are left out. `also` are
-    chunks that an earlier answer cited, wanted whether they are found or not.
+    chunks that an earlier answer cited, or whoever asks, wanted whether they are found or not;
+    those in `best` are worth 1, too.
     """
 
     texts: tuple[str, ...]
@@ -51,6 +52,7 @@ class Request:
     min_score: float | None
     stop: float = 0.0
     also: tuple[tuple[DocumentId, int], ...] = ()
+    best: frozenset[tuple[DocumentId, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +301,7 @@ def _drafts(
     wanted_first = sorted(groups, key=lambda document: document not in anyway)
     chosen_documents = set(wanted_first[: request.limit])
     values = _values(found)
+    values |= dict.fromkeys((it for it in carried if it[::2] in request.best), 1.0)
     drafts = []
     most = request.chunks_per_doc
     for document, hits in groups.items():

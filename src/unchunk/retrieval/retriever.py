@@ -121,12 +121,14 @@ class ChunkAwareRetriever:
         owner: OwnerId | None = None,
         rewritten: str = "",
         mode: Mode | None = None,
+        include: Sequence[tuple[DocumentId, int]] = (),
     ) -> Evidence:
         """Passages, or full documents where the question asks for them, with the reasons.
 
         `rewritten` is the question as a model completed it from the history, if one did: it is
         searched for beside the question as it stands. `mode` is for who knows better than the
-        question says.
+        question says, and `include` for who knows chunks that belong to the answer: they are as
+        good as the best that is found.
         """
         whose, amount = self._whose(owner), amount or Amount()
         check(question, amount)
@@ -135,6 +137,9 @@ class ChunkAwareRetriever:
             reasons = (*asked.reasons, "searched for as a model rewrote it")
             asked = replace(asked, search_text=rewritten.strip(), reasons=reasons)
         asked = _insisted(asked, mode)
+        if include:
+            reasons = (*asked.reasons, "with chunks that were asked for")
+            asked = replace(asked, reasons=reasons)
 
         async def once() -> Evidence:
             plan, notes = asked, list[str]()
@@ -143,7 +148,13 @@ class ChunkAwareRetriever:
                 plan = _insisted(self._analyzer.analyze(plan.question, history), mode)
                 if plan.question:
                     notes.append("everything is searched, as no document could be told by its name")
-            evidence = await self._gather(plan, named, whose, where, amount)
+            texts = tuple(dict.fromkeys(filter(None, (plan.question, plan.search_text))))
+            request = replace(
+                self._request(texts, whose, where, amount),
+                also=tuple(dict.fromkeys((*include, *plan.carried))),
+                best=frozenset(include),
+            )
+            evidence = await self._gather(plan, named, request, amount)
             notes += _outside(named, evidence)
             return replace(evidence, notes=(*notes, *evidence.notes))
 
@@ -158,16 +169,17 @@ class ChunkAwareRetriever:
         return cards
 
     async def _gather(
-        self, plan: QueryPlan, named: Sequence[Card], owner: OwnerId, where: Where, amount: Amount
+        self, plan: QueryPlan, named: Sequence[Card], request: Request, amount: Amount
     ) -> Evidence:
-        texts = tuple(dict.fromkeys(filter(None, (plan.question, plan.search_text))))
-        request = replace(self._request(texts, owner, where, amount), also=plan.carried)
+        owner, where = request.owner, request.where
         if named:
             # All of a document that was named is wanted, however little of it answers.
-            chosen = (card.document for card in named)
+            chosen = dict.fromkeys(
+                (*(card.document for card in named), *(document for document, _ in request.best))
+            )
             inside = tuple(it for it in chosen if where.documents is None or it in where.documents)
             request = replace(request, where=replace(where, documents=inside), min_score=ANY_SCORE)
-        look = await self._looker.look(request) if texts else Look()
+        look = await self._looker.look(request) if request.texts else Look()
         wanted = wanted_whole(plan, named, look, amount)
         sheets = await self._shelf.open(owner, wanted, request.where) if wanted else {}
         # One tag for all that is shown together.

@@ -53,6 +53,7 @@ class LibraryShelf:
         fusion: Fusion = by_rank,
     ) -> None:
         self._catalog, self._lexicon, self._fusion = catalog, lexicon, fusion
+        self._telemetry = telemetry
         self._sight = Sight(catalog, telemetry, spaces)
         self._asked: tuple[str, set[int]] = ("", set())
 
@@ -116,9 +117,10 @@ class LibraryShelf:
     async def open(
         self, owner: OwnerId, wanted: Mapping[tuple[DocumentId, int], Sequence[int]], where: Where
     ) -> dict[DocumentId, Sheet]:
-        opened = await self._catalog.open(
-            owner, {document: indices for (document, _), indices in wanted.items()}
-        )
+        with self._telemetry.stage("open"):
+            opened = await self._catalog.open(
+                owner, {document: indices for (document, _), indices in wanted.items()}
+            )
         sheets = {}
         for (document, generation), indices in wanted.items():
             # What was deleted since is not there; what was written anew has to be searched anew.

@@ -98,7 +98,7 @@ class Sight:
         outdated: set[tuple[DocumentId, int]] = set()
         while True:
             found = await asyncio.gather(
-                *(space.index.search(query, asked.within, wanted) for query in ways.values())
+                *(self._by(way, space, query, asked, wanted) for way, query in ways.items())
             )
             keys = {scored.key.document for one in found for scored in one}
             live = await self._live(keys) if keys else {}
@@ -120,6 +120,12 @@ class Sight:
                 await self._carry(space, vector, rankings, asked)
                 return Seen(space, vector, rankings, complete, live)
             wanted *= 4
+
+    async def _by(
+        self, way: str, space: OpenSpace, query: Vectors | Terms, asked: Asked, wanted: int
+    ) -> list[Scored]:
+        with self._telemetry.stage(way):
+            return await space.index.search(query, asked.within, wanted)
 
     async def _live(self, documents: set[DocumentId]) -> dict[DocumentId, Live]:
         """Remembered while nothing changes. To be asked when the index has answered: what was

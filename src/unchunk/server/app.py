@@ -1,5 +1,6 @@
 """The application: one engine behind all routes."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -8,11 +9,39 @@ from starlette.middleware import Middleware
 
 from unchunk.engine import Engine
 from unchunk.errors import UnchunkError
-from unchunk.server import chat, chunkenizer, conversations, sockets
+from unchunk.server import (
+    beside,
+    chat,
+    chunkenizer,
+    conversations,
+    documents,
+    operations,
+    pages,
+    progress,
+    reading,
+    retrieving,
+    signing_in,
+    sockets,
+    viewing,
+)
 from unchunk.server.access import House
+from unchunk.server.adding import UPLOADS
+from unchunk.server.agents import Agents
+from unchunk.server.beginning import begin
+from unchunk.server.checkup import Checkup
+from unchunk.server.describing import describe, operation_id
+from unchunk.server.entrance import Entrance, check_keys
 from unchunk.server.faults import handle_faults
 from unchunk.server.guarding import Guard
+from unchunk.server.jobs import Jobs
+from unchunk.server.limits import Limits
+from unchunk.server.metrics import Metrics
 from unchunk.server.options import Options
+from unchunk.server.pictures import Pictures
+from unchunk.server.proxies import Proxied
+from unchunk.server.receiving import Receiving
+from unchunk.server.sessions import Sessions
+from unchunk.server.shielding import Shield
 from unchunk.server.streams import Streams
 from unchunk.server.tracing import Tracing
 
@@ -24,39 +53,84 @@ def create_app(
 
     Where it cannot be opened, `app.state.failure` says why.
     """
-    options = options or Options()
+    options, metrics, agents = options or Options(), Metrics(), Agents()
+    uploads = UPLOADS | beside.UPLOADS
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
-            engine = await opening() if callable(opening) else opening
+            engine = await _opened(opening, options)
         except UnchunkError as error:
             app.state.failure = error
             raise
         streams = Streams(options)
-        app.state.house = House(engine, streams, options)
+        checkup = Checkup(engine, streams, options.probe_seconds)
+        sessions, limits = Sessions(options.session_seconds), Limits(options)
+        jobs = Jobs(engine, options)
+        pictures = Pictures(
+            engine, options.kept_picture_bytes, options.max_drawn, options.max_drawn_for_one
+        )
+        app.state.house = House(
+            engine, streams, options, checkup, metrics, sessions, limits, jobs, pictures
+        )
+        beginning = asyncio.create_task(begin(app.state.house))
         try:
             yield
         finally:
+            beginning.cancel()
+            await asyncio.wait([beginning])
             await streams.close()
+            await jobs.close()
+            await agents.close()
             if callable(opening):
                 await engine.close()
 
     app = FastAPI(
-        title="unchunk",
-        description="Ask your documents, and answer from whole passages.",
         lifespan=lifespan,
+        generate_unique_id_function=operation_id,
         # Their pages would load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
+        # Its own traces would hold what somebody asked.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         middleware=[
-            Middleware(Tracing),
-            Middleware(Guard, options=options, uploads=chunkenizer.UPLOADS),
+            Middleware(Shield),
+            *([Middleware(Proxied)] if options.behind_proxy else []),
+            Middleware(Tracing, metrics=metrics),
+            Middleware(Receiving, options=options, uploads=uploads),
+            Middleware(Guard, options=options, uploads=uploads),
+            Middleware(Entrance, uploads=uploads),
         ],
     )
     app.state.failure = None
+    app.state.options = options
+    app.router.routes.append(agents.route)
     handle_faults(app)
+    describe(app, options)
+    app.include_router(signing_in.router)
+    app.include_router(retrieving.router)
     for router in (chat.router, sockets.router, conversations.router, chunkenizer.router):
         app.include_router(router)
     app.include_router(chunkenizer.router, prefix="/api")
+    # At the root for Chunkenizer's clients.
+    app.include_router(documents.router)
+    app.include_router(documents.router, prefix="/api")
+    for router in (documents.folders_router, progress.router, reading.router, viewing.router):
+        app.include_router(router)
+    app.include_router(operations.health_router)
+    app.include_router(operations.health_router, prefix="/api")
+    app.include_router(operations.router)
+    app.include_router(beside.router)
+    app.include_router(pages.router)
     return app
+
+
+async def _opened(opening: Engine | Callable[[], Awaitable[Engine]], options: Options) -> Engine:
+    engine = await opening() if callable(opening) else opening
+    try:
+        await check_keys(engine, options)
+    except BaseException:
+        if callable(opening):
+            await engine.close()
+        raise
+    return engine

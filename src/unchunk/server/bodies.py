@@ -3,9 +3,17 @@
 import json
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    model_validator,
+)
 
-from unchunk.chat.request import ChatRequest, question
+from unchunk.chat.request import ChatRequest, Stretch, question
 from unchunk.ports import Message, Sampling
 from unchunk.retrieval.shelf import Where
 
@@ -13,6 +21,21 @@ _Id = Annotated[str, Field(max_length=100)]
 _Name = Annotated[str, Field(max_length=1_000)]
 _Names = Annotated[list[_Name], Field(max_length=1_000)]
 _Text = Annotated[str, Field(max_length=1_000_000)]
+# In JSON, 1.0 is as whole as 1; a text or a truth is no number.
+AS_WHOLE = BeforeValidator(lambda it: int(it) if isinstance(it, float) and it.is_integer() else it)
+_Place = Annotated[int, Field(ge=0, le=10_000_000, strict=True), AS_WHOLE]
+_ASKS_ONCE: dict[str, JsonValue] = {
+    "oneOf": [
+        {
+            "required": ["message"],
+            "properties": {"message": {"type": "string"}, "messages": {"type": "null"}},
+        },
+        {
+            "required": ["messages"],
+            "properties": {"message": {"type": "null"}, "messages": {"type": "array"}},
+        },
+    ],
+}
 
 
 class MessageBody(BaseModel):
@@ -25,12 +48,24 @@ class MessageBody(BaseModel):
     __pydantic_extra__: dict[str, JsonValue] = Field(init=False)
 
 
+class StretchBody(BaseModel):
+    """Chunks of a document, both ends included."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    document: _Id
+    first_chunk: _Place
+    last_chunk: _Place
+
+
 class ChatBody(BaseModel):
     """A question: `message`, or `messages` whose last one is the user's."""
 
     model_config = ConfigDict(
         extra="forbid",
+        use_attribute_docstrings=True,
         json_schema_extra={
+            **_ASKS_ONCE,
             "examples": [
                 {"message": "When does the lease end?", "conversation": "new"},
                 {
@@ -38,26 +73,44 @@ class ChatBody(BaseModel):
                     "names": ["report.pdf"],
                     "mode": "full documents",
                 },
-            ]
+            ],
         },
     )
 
     message: Annotated[str, Field(min_length=1, max_length=1_000_000)] | None = None
+    """The question."""
     messages: Annotated[list[MessageBody], Field(min_length=1, max_length=1_000)] | None = None
+    """Instead: what was said before it, too, as OpenAI's chat API has it."""
     conversation: _Id = ""
-    rag_enabled: bool | None = None
+    """Where it belongs: an id, or `new`; nothing is kept without."""
+    rag_enabled: StrictBool | None = None
+    """Over the setting; false sends the messages to the model as they are."""
     mode: Literal["auto", "passages", "full documents"] = "auto"
+    """How much of the documents is wanted; `auto` chooses by the question."""
     folder: _Name | None = None
+    """Look only there."""
     folders: _Names | None = None
+    """Look only in any of these."""
     names: _Names | None = None
+    """Look only in documents of these names."""
     documents: _Names | None = None
+    """Look only in the documents of these ids."""
+    include: Annotated[list[StretchBody], Field(max_length=200)] = []
+    """Chunks that belong to the evidence whether they are found or not."""
     template: _Id = ""
-    strict: bool | None = None
+    """How the prompt is put together, over the setting."""
+    strict: StrictBool | None = None
+    """Over the setting; true refuses to answer without evidence."""
     system_prompt: _Text | None = None
+    """What the model is told first, over the setting."""
     model: _Name = ""
-    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=10_000_000, strict=True)] | None = None
+    """Another model of the same provider."""
+    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False, strict=True)] | None = None
+    """For the model."""
+    max_tokens: Annotated[int, Field(ge=1, le=10_000_000, strict=True), AS_WHOLE] | None = None
+    """The longest answer."""
     stop: _Name | Annotated[list[_Name], Field(max_length=16)] = []
+    """What ends the answer."""
 
     @model_validator(mode="after")
     def _asks_once(self) -> Self:
@@ -94,11 +147,31 @@ class ChatBody(BaseModel):
             self.strict,
             self.system_prompt,
             Sampling(self.model, self.temperature, self.max_tokens, stop),
+            tuple(Stretch(it.document, it.first_chunk, it.last_chunk) for it in self.include),
         )
 
 
+class RetrieveBody(ChatBody):
+    """A question; or, with `before_turn`, one as it was asked in its conversation."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            **_ASKS_ONCE,
+            "examples": [
+                {"message": "When does the lease end?"},
+                {"message": "And the notice?", "conversation": "01j8x0m3r5t7", "before_turn": 1},
+            ],
+        },
+    )
+
+    before_turn: Annotated[int, Field(ge=0, le=1_000_000_000, strict=True), AS_WHOLE] | None = None
+    """Of the `conversation`, only what was said before the turn of this number counts."""
+
+
 class TitleBody(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"title": "Mooring fees"}]}
+    )
 
     title: Annotated[str, Field(min_length=1, max_length=500)]
 
@@ -106,7 +179,10 @@ class TitleBody(BaseModel):
 class PromptBody(BaseModel):
     """An empty text takes a folder's prompt away; no folder is what stands in none."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"folder": "Sample", "text": "Answer in one sentence."}]},
+    )
 
     folder: _Name = ""
     text: Annotated[str, Field(max_length=100_000)]

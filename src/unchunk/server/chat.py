@@ -10,53 +10,51 @@ from starlette.responses import Response
 
 from unchunk.chat.events import Answer, Event, gather
 from unchunk.domain import OwnerId
-from unchunk.errors import InvalidInputError, TransientError
-from unchunk.server.access import House, InHouse, Owner, RequestId
+from unchunk.errors import InvalidInputError, MissingPartError, TransientError
+from unchunk.server.access import House, InHouse, Owner, RequestId, limited_of
+from unchunk.server.answers import EVENTS, AnswerReply
 from unchunk.server.bodies import ChatBody
+from unchunk.server.documented import told
 from unchunk.server.rendering import reply
-from unchunk.server.streaming import EventStream, left
-from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN
+from unchunk.server.streaming import NOBODY, EventStream, attended
+from unchunk.server.streams import SHUTTING_DOWN
+from unchunk.server.tracing import request_id
 
 router = APIRouter(prefix="/api/chat", tags=["chat"])
 
 # What is wrong with a question is known at once, and is then no stream but an error.
 _FIRST_EVENT = 2.0
-_SSE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {}}, "description": "The events of the answer"}
-}
+_OVER = {"description": "Nothing is left of the stream: do not come again."}
+_SSE: dict[int | str, dict[str, Any]] = {200: EVENTS, 204: _OVER}
 _Place = Annotated[str | None, Header(max_length=200, description="The last event that came")]
 
 
-@router.post("")
+@router.post("", responses=told(AnswerReply, 400, 404, 409, 501, 502, 507))
 async def chat(
     request: Request, body: ChatBody, house: InHouse, owner: Owner, name: RequestId
 ) -> Response:
     """The whole answer, with its sources. Whoever goes away stops it."""
-    house.streams.check()
+    house.streams.check(limited_of(request))
     events = house.engine.chat(body.request(), owner=owner, request_id=name)
     work = asyncio.create_task(_gathered(events))
-    house.streams.follow(cast("asyncio.Task[object]", work))
-    gone = asyncio.create_task(left(request.receive))
-    try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        gone.cancel()
-        if not work.done():
-            work.cancel()
-            await asyncio.wait([work], timeout=LAST_WORDS)
+    house.streams.follow(cast("asyncio.Task[object]", work), owner)
+    await attended(request.receive, work)
     if not work.done() or work.cancelled():
         if house.streams.is_closing:
             raise TransientError(SHUTTING_DOWN.message)
-        # Nobody reads this.
-        return Response(status_code=499)
+        return Response(status_code=NOBODY)
     return _told(work.result(), name)
 
 
-@router.post("/stream", response_class=Response, responses=_SSE)
+@router.post(
+    "/stream",
+    response_class=Response,
+    responses=told(None, 400, 404, 409, 410, 501, 502, 507) | _SSE,
+)
 async def chat_stream(
+    request: Request,
     house: InHouse,
     owner: Owner,
-    name: RequestId,
     body: Annotated[ChatBody | None, Body()] = None,
     last_event_id: _Place = None,
 ) -> Response:
@@ -68,8 +66,8 @@ async def chat_stream(
         return _resumed(house, owner, last_event_id)
     if body is None:
         raise InvalidInputError("nothing is asked: send a body with `message` or `messages`")
-    events = house.engine.chat(body.request(), owner=owner, request_id=name)
-    stream = house.streams.begin(owner, events)
+    events = house.engine.chat(body.request(), owner=owner, request_id=request_id(request))
+    stream = house.streams.begin(owner, events, limited_of(request))
     with house.streams.reading(stream):
         await stream.begun(min(_FIRST_EVENT, house.options.heartbeat_seconds))
     if stream.error is not None:
@@ -78,7 +76,7 @@ async def chat_stream(
     return EventStream(house.streams, stream, house.options)
 
 
-@router.get("/stream/{stream}", response_class=Response, responses=_SSE)
+@router.get("/stream/{stream}", response_class=Response, responses=told(None, 400, 404, 410) | _SSE)
 async def join_stream(
     stream: str, house: InHouse, owner: Owner, last_event_id: _Place = None
 ) -> Response:
@@ -88,7 +86,7 @@ async def join_stream(
     return _resumed(house, owner, last_event_id or f"{stream}:0")
 
 
-@router.delete("/stream/{stream}", status_code=204)
+@router.delete("/stream/{stream}", status_code=204, responses=told(None, 404, 410))
 async def stop_stream(stream: str, house: InHouse, owner: Owner) -> None:
     """Stop an answer. It is not kept for reading again."""
     await house.streams.stop(house.streams.find(owner, stream))
@@ -114,4 +112,6 @@ def _told(answer: Answer, name: str) -> Response:
         return reply(body)
     body["error"] = answer.error.as_dict() | {"type": answer.error.code, "request_id": name}
     body["detail"] = answer.error.message
+    if answer.error.code == MissingPartError.code:
+        return reply(body, 409)
     return reply(body, 503 if answer.error.transient else 502)

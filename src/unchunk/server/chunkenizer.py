@@ -1,31 +1,38 @@
-"""Chunkenizer's routes over our library, so that its clients work here unchanged.
+"""Chunkenizer's search over our library, so that its clients work here unchanged.
 
-What they do not know stands beside what they do: each reply is theirs with fields of ours added,
-so that the same routes serve both. Their `status` is "ingested" where ours, in `state`, is "live".
+What they do not know stands beside what they do: each reply is theirs with fields of ours added.
+Its documents are ours, at both places: see `documents`.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field, StrictBool, StrictInt, StrictStr
+from fastapi import APIRouter
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+)
 from starlette.responses import Response
 
-from unchunk.domain import Document, OwnerId, json_object
-from unchunk.engine import OK, Engine
+from unchunk.domain import Document, OwnerId
+from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError, NotFoundError
 from unchunk.retrieval.shelf import Where
 from unchunk.retrieval.snippets import Hit
-from unchunk.server.access import House, InHouse, Owner, RequestId
-from unchunk.server.faults import problem
+from unchunk.server.access import InHouse, Owner
+from unchunk.server.bodies import AS_WHOLE
+from unchunk.server.counting import token_counts
+from unchunk.server.documented import told
 from unchunk.server.rendering import reply
-from unchunk.server.uploads import received
 
 router = APIRouter(tags=["chunkenizer"])
-UPLOADS = frozenset({"/documents", "/api/documents"})
 
 # What its payloads call what a document is, and what its answers do.
 _NATIVE = {
@@ -37,59 +44,87 @@ _NATIVE = {
 }
 
 _Value = StrictStr | StrictInt | StrictBool
-_STATUS = {"live": "ingested", "pending": "processing", "failed": "error"}
-_TRUTH = {"true": True, "1": True, "yes": True, "on": True}
-_TRUTH |= {"false": False, "0": False, "no": False, "off": False, "": False}
-_FORM = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file"],
-                    "properties": {
-                        "file": {"type": "string", "format": "binary"},
-                        "metadata_json": {"type": "string", "description": "an object of JSON"},
-                        "force_reindex": {"type": "boolean", "default": False},
-                    },
-                }
-            }
-        },
-    }
+_EXAMPLE: dict[str, JsonValue] = {
+    "query": "a night in the harbour",
+    "results": [
+        {
+            "score": 0.71,
+            "document_id": "06a1v8k2m4n7p0q3",
+            "document_name": "Harbour rules.md",
+            "chunk_index": 2,
+            "chunk_text": "A night in the harbour costs 22 euros.",
+            "token_count": 9,
+            "metadata": {"team": "port"},
+            "similarity": 0.71,
+            "folder": "Sample",
+            "content_type": "text/markdown",
+            "start": 120,
+            "end": 158,
+            "first_page": None,
+            "last_page": None,
+            "heading_path": ["Harbour rules"],
+        }
+    ],
+    "total_results": 1,
+    "notes": [],
 }
 
 
 class SearchBody(BaseModel):
     """`filters` are exact matches: of the document, and of what was given with it."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"query": "a night in the harbour", "top_k": 3, "filters": {"team": "port"}}
+            ]
+        }
+    )
+
     query: Annotated[str, Field(min_length=1, max_length=100_000)]
-    top_k: Annotated[int, Field(ge=1, le=200)] = 5
+    top_k: Annotated[int, Field(ge=1, le=200, strict=True), AS_WHOLE] = 5
     filters: Annotated[dict[str, _Value | None], Field(max_length=50)] | None = None
 
 
-@router.get("/health")
-async def health(house: InHouse) -> Response:
-    """Whether catalog and index answer; what does not says why, and the status is 503."""
-    found = await house.engine.health()
-    is_well = set(found.values()) == {OK}
-    body = {
-        "status": OK if is_well else "error",
-        "sqlite": found["catalog"],
-        "qdrant": found["index"],
-        "embedding_model": house.options.embedder,
-    }
-    return reply(body, 200 if is_well else 503)
+class Found(BaseModel):
+    """Chunkenizer's fields, and ours: `similarity` is how near the chunk is, `score` never rises."""
+
+    score: float
+    document_id: str
+    document_name: str
+    chunk_index: int
+    chunk_text: str
+    token_count: int
+    metadata: dict[str, JsonValue]
+    similarity: float
+    folder: str
+    content_type: str
+    start: int
+    end: int
+    first_page: int | None
+    last_page: int | None
+    heading_path: list[str]
 
 
-@router.post("/search")
+class SearchReply(BaseModel):
+    """`notes` say what the search had to do without."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    query: str
+    results: list[Found]
+    total_results: int
+    notes: list[str]
+
+
+@router.post("/search", responses=told(SearchReply, 400, 409))
 async def search(body: SearchBody, house: InHouse, owner: Owner) -> Response:
     """The chunks that answer best, each for itself."""
     where = _where(body.filters or {})
     found = await house.engine.search(body.query, limit=body.top_k, where=where, owner=owner)
     documents = await _documents(house.engine, (one.document for one in found.hits), owner)
     hits = [one for one in found.hits if one.document in documents]
-    counts = await house.tokens.of_texts([one.text for one in hits])
+    counts = await token_counts([one.text for one in hits])
     scores = _falling([one.score for one in hits])
     results = [
         _result(hit, documents[hit.document], score, count)
@@ -101,71 +136,6 @@ async def search(body: SearchBody, house: InHouse, owner: Owner) -> Response:
             "results": results,
             "total_results": len(results),
             "notes": list(found.notes),
-        }
-    )
-
-
-@router.post("/documents", openapi_extra=_FORM)
-async def upload(request: Request, house: InHouse, owner: Owner, name: RequestId) -> Response:
-    """Add a file. The same bytes under the same name are left as they are, unless forced."""
-    engine = house.engine
-    options = house.options
-    async with received(request, options.upload_folder, options.max_upload) as sent:
-        attributes = _attributes(sent.fields.get("metadata_json", ""))
-        force = _TRUTH.get(sent.fields.get("force_reindex", "").strip().lower())
-        if force is None:
-            raise InvalidInputError("force_reindex must be true or false")
-        outcome = await engine.add_file(sent.path, sent.name, owner=owner, attributes=attributes)
-    if outcome.result == "failed":
-        message = f"{outcome.name}: {outcome.error}"
-        status = {"too-big": 413, "unsupported": 415}.get(outcome.error_code, 422)
-        return problem(status, outcome.error_code, message, name)
-    if force and outcome.result == "unchanged":
-        await engine.reindex(outcome.document, owner=owner)
-    document = await engine.document(outcome.document, owner=owner)
-    listed = await _listed(house, document, owner)
-    body = {
-        "message": _message(outcome.result, outcome.same_as, force=force),
-        "document_id": document.id,
-        "result": outcome.result,
-        **{key: listed[key] for key in ("chunk_count", "total_tokens", "sha256")},
-        "document": listed,
-    }
-    return reply(body, 202 if outcome.result == "waiting" else 200)
-
-
-@router.get("/documents")
-async def list_documents(house: InHouse, owner: Owner) -> Response:
-    """The newest first."""
-    found = await house.engine.documents(owner=owner)
-    found.sort(key=lambda one: one.created_at, reverse=True)
-    listed = [await _listed(house, one, owner) for one in found]
-    return reply({"documents": listed, "total": len(listed)})
-
-
-@router.get("/documents/{document}")
-async def get_document(document: str, house: InHouse, owner: Owner) -> Response:
-    found = await _exactly(house, document, owner)
-    return reply(await _listed(house, found, owner))
-
-
-@router.delete("/documents/{document}")
-async def delete_document(document: str, house: InHouse, owner: Owner) -> Response:
-    """Remove a document from everywhere; the receipt counts what is left of it."""
-    found = await _exactly(house, document, owner)
-    receipt = await house.engine.delete(found.id, owner=owner)
-    return reply(
-        {
-            "message": "Document deleted successfully",
-            "document_id": found.id,
-            "receipt": {
-                "clean": receipt.clean,
-                "vectors": receipt.vectors,
-                "blobs": receipt.blobs,
-                "cached": receipt.cached,
-                "catalog": receipt.catalog,
-                "problem": receipt.problem,
-            },
         }
     )
 
@@ -191,66 +161,13 @@ def _where(filters: Mapping[str, _Value | None]) -> Where:
     )
 
 
-def _attributes(given: str) -> dict[str, object] | None:
-    """None where nothing was said: what a document has stays."""
-    if not given.strip():
-        return None
-    try:
-        attributes = json.loads(given)
-    except (ValueError, RecursionError):
-        attributes = None
-    if not isinstance(attributes, dict):
-        raise InvalidInputError("metadata_json must be an object of JSON")
-    return json_object(attributes, "metadata_json")
-
-
-async def _exactly(house: House, document: str, owner: OwnerId) -> Document:
-    """By its id alone: what is deleted should not depend on what else is there."""
-    found = await house.engine.document(document, owner=owner)
-    if found.id != document:
-        raise NotFoundError(f"there is no document {document[:100]!r}")
-    return found
-
-
 async def _documents(engine: Engine, wanted: Iterable[str], owner: OwnerId) -> dict[str, Document]:
     found = {}
     for one in dict.fromkeys(wanted):
         # It may have been deleted meanwhile.
         with suppress(NotFoundError):
-            found[one] = await engine.document(one, owner=owner)
+            found[one] = await engine.exactly(one, owner=owner)
     return found
-
-
-async def _listed(house: House, document: Document, owner: OwnerId) -> dict[str, object]:
-    live, version = document.live, document.live or document.draft
-    tokens = 0
-    if live is not None:
-        with suppress(NotFoundError):
-            tokens = await house.tokens.of_document(
-                live.text_checksum, lambda: house.engine.text(document.id, owner=owner)
-            )
-    return {
-        "id": document.id,
-        "name": document.name,
-        "content_type": version.media_type if version else "",
-        "sha256": version.checksum if version else "",
-        "created_at": document.created_at,
-        "updated_at": document.updated_at,
-        "status": _STATUS[document.status],
-        "metadata_json": json.dumps(dict(document.attributes)) if document.attributes else None,
-        "chunk_count": live.chunk_count if live else 0,
-        "total_tokens": tokens,
-        "state": document.status,
-        "folder": document.folder,
-        "title": version.title if version else "",
-        "size": version.size if version else 0,
-        "page_count": live.page_count if live else 0,
-        "text_length": live.text_length if live else 0,
-        "attributes": dict(document.attributes),
-        "notes": list(version.notes) if version else [],
-        "error_code": document.error_code,
-        "error": document.error,
-    }
 
 
 def _falling(scores: Sequence[float]) -> list[float]:
@@ -279,13 +196,3 @@ def _result(hit: Hit, document: Document, score: float, tokens: int) -> dict[str
         "last_page": hit.chunk.last_page,
         "heading_path": list(hit.chunk.heading_path),
     }
-
-
-def _message(result: str, same_as: str, *, force: bool) -> str:
-    if result == "unchanged":
-        return "Document reindexed successfully" if force else "Document already exists"
-    if result == "linked":
-        return f"Document already exists as {same_as}; it is there under this name, too"
-    if result == "waiting":
-        return "Document is kept, and is ingested as soon as what it needs answers"
-    return "Document ingested successfully"

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
+from starlette.routing import Match
 
 from unchunk.chat.events import Failed
 from unchunk.errors import (
@@ -20,6 +21,7 @@ from unchunk.errors import (
     MissingPartError,
     NotFoundError,
     OutputError,
+    PermanentError,
     ProviderRefusedError,
     ProviderUnavailableError,
     TransientError,
@@ -32,6 +34,16 @@ class GoneError(NotFoundError):
     """It was this owner's, and is no longer kept."""
 
     code = "gone"
+
+
+class RefusedError(PermanentError):
+    """A request that is turned away, whatever it is about."""
+
+    def __init__(
+        self, status: int, code: str, message: str, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.headers = status, code, headers or {}
 
 
 # The first that fits.
@@ -50,13 +62,17 @@ _STATUS_OF: tuple[tuple[type[UnchunkError], int], ...] = (
 _EXTRACTION = {"too-big": 413, "unsupported": 415}
 _STATUSES = {
     400: "invalid",
+    401: "key-needed",
     403: "forbidden",
     404: "not-found",
     405: "not-allowed",
+    408: "too-slow",
     410: "gone",
     413: "too-big",
     421: "wrong-host",
+    429: "too-many",
 }
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _INTERNAL = "something went wrong inside; the server's log tells what, under this request id"
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json\b", re.IGNORECASE)
 # Of a body that is wrong everywhere, not all is told.
@@ -86,6 +102,20 @@ def unforeseen(request_id: str) -> Response:
     return problem(500, "internal", _INTERNAL, request_id)
 
 
+def refused(error: RefusedError, request_id: str) -> Response:
+    return problem(error.status, error.code, str(error), request_id, headers=error.headers)
+
+
+def foreseen(error: UnchunkError, request_id: str, message: str = "") -> Response:
+    """An error as its reply; with a `message`, that is told in the place of its own."""
+    if isinstance(error, RefusedError):
+        return refused(error, request_id)
+    headers = {}
+    if isinstance(error, ProviderUnavailableError) and error.retry_after is not None:
+        headers["Retry-After"] = str(max(0, ceil(error.retry_after)))
+    return problem(_status(error), error.code, message or str(error), request_id, headers=headers)
+
+
 def failed(error: Exception) -> Failed:
     """An error as the event that ends a stream."""
     if isinstance(error, UnchunkError):
@@ -108,17 +138,27 @@ def described(errors: Sequence[object]) -> tuple[str, list[dict[str, object]]]:
 
 async def _foreseen(request: Request, error: Exception) -> Response:
     assert isinstance(error, UnchunkError)
-    headers = {}
-    if isinstance(error, ProviderUnavailableError) and error.retry_after is not None:
-        headers["Retry-After"] = str(max(0, ceil(error.retry_after)))
-    return problem(_status(error), error.code, str(error), _id(request), headers=headers)
+    return foreseen(error, _id(request))
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = _STATUSES.get(error.status_code, "refused")
     headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(_allowed(request))
     return problem(error.status_code, kind, str(error.detail), _id(request), headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """All methods of a path: each route knows only its own."""
+    routes = request.app.router.routes
+    asked = ({**request.scope, "method": method} for method in _METHODS)
+    return [
+        one["method"]
+        for one in asked
+        if any(route.matches(one)[0] is Match.FULL for route in routes)
+    ]
 
 
 async def _malformed(request: Request, error: Exception) -> Response:

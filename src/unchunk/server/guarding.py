@@ -8,88 +8,70 @@ ours, and what changes something must come from our own page or from no page. Kn
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from unchunk.server.faults import problem
+from unchunk.server.addresses import LOOPBACK, is_wildcard
+from unchunk.server.faults import RefusedError, refused
+from unchunk.server.identity import is_secure
 from unchunk.server.options import Options
+from unchunk.server.receiving import longest, too_big
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _PORTS = {"http": 80, "https": 443}
-# What stands around a file in an upload.
-_ENVELOPE = 1_000_000
 _DIGITS = 15
 
 
 class Guard:
-    """`uploads` are the paths that take files; what others are sent is held in memory."""
+    """`uploads` are the paths that take files."""
 
     def __init__(self, app: ASGIApp, options: Options, uploads: frozenset[str]) -> None:
-        self._app = app
-        self._hosts = LOOPBACK | {one.lower() for one in options.hosts}
+        self._app, self._options, self._uploads = app, options, uploads
+        own = () if is_wildcard(options.host) else (options.host,)
+        self._hosts = LOOPBACK | {one.lower() for one in (*own, *options.hosts)}
         self._origins = frozenset(options.origins)
-        self._max_body = options.max_body
-        self._max_upload = options.max_upload + _ENVELOPE
-        self._uploads = uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
-        headers = Headers(scope=scope)
-        most = self._max_upload if scope["path"] in self._uploads else self._max_body
-        if refusal := self._refusal(scope, headers, most):
-            status, kind, message = refusal
-            name = scope["state"]["request_id"]
-            # What is left of the body is not waited for.
-            response = problem(status, kind, message, name, headers={"Connection": "close"})
-            await response(scope, receive, send)
-            return
-        limited = _limited(receive, most) if scope["type"] == "http" else receive
-        await self._app(scope, limited, send)
+        if scope["type"] in ("http", "websocket"):
+            try:
+                self._check(scope, Headers(scope=scope))
+            except RefusedError as error:
+                response = refused(error, scope["state"]["request_id"])
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
-    def _refusal(self, scope: Scope, headers: Headers, most: int) -> tuple[int, str, str] | None:
+    def _check(self, scope: Scope, headers: Headers) -> None:
         host = _split(f"//{headers.get('host', '')}")
-        if host is None or (host.hostname or "") not in self._hosts:
-            return 421, "wrong-host", "this server does not answer under that name"
+        if host is None or not self._is_our_name(host.hostname or "", scope):
+            message = (
+                "this server does not answer under that name: `hosts` in its settings adds one"
+            )
+            raise RefusedError(421, "wrong-host", message)
         if scope["type"] == "websocket" or scope["method"] not in _SAFE:
             origin = headers.get("origin")
             is_foreign = headers.get("sec-fetch-site") == "cross-site"
-            if is_foreign if origin is None else not self._is_ours(origin, host):
-                return 403, "wrong-origin", "pages of other sites may not use this server"
+            if is_foreign if origin is None else not self._is_ours(origin, host, scope):
+                message = "pages of other sites may not use this server"
+                raise RefusedError(403, "wrong-origin", message)
         length = headers.get("content-length", "0")
+        most = longest(self._options, self._uploads, scope["path"])
         if not length.isdecimal() or len(length) > _DIGITS or int(length) > most:
-            return 413, "too-big", _too_big(most)
-        return None
+            raise RefusedError(413, "too-big", too_big(most))
 
-    def _is_ours(self, origin: str, host: SplitResult) -> bool:
+    def _is_our_name(self, name: str, scope: Scope) -> bool:
+        """The address itself will do: nobody can make another name of it."""
+        server = scope.get("server")
+        return name in self._hosts or (server is not None and name == server[0])
+
+    def _is_ours(self, origin: str, host: SplitResult, scope: Scope) -> bool:
         given = _split(origin)
         if given is None or given.scheme not in _PORTS:
+            return False
+        if is_secure(scope) and given.scheme != "https":
             return False
         usual = _PORTS[given.scheme]
         same = (given.hostname, given.port or usual) == (host.hostname, host.port or usual)
         return same or origin in self._origins
-
-
-def _limited(receive: Receive, most: int) -> Receive:
-    """The same, with an end to what comes without saying how long it is."""
-    taken = 0
-
-    async def limited() -> Message:
-        nonlocal taken
-        message = await receive()
-        if message["type"] == "http.request":
-            taken += len(message.get("body", b""))
-            if taken > most:
-                raise HTTPException(413, _too_big(most), {"Connection": "close"})
-        return message
-
-    return limited
-
-
-def _too_big(most: int) -> str:
-    return f"the request is longer than {most} bytes: send less"
 
 
 def _split(url: str) -> SplitResult | None:

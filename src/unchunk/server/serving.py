@@ -1,6 +1,6 @@
 """A server in this process, until a signal ends it."""
 
-import ipaddress
+import errno
 import logging
 import signal
 import socket
@@ -12,29 +12,33 @@ import uvicorn
 from fastapi import FastAPI
 
 from unchunk.errors import InvalidSettingError
+from unchunk.server.connections import Connection
 from unchunk.telemetry import log
 
+USUAL = 8000
 _GRACE = 10.0
 _LONGEST_MESSAGE = 4_000_000
+# The second is what it says of each socket that is refused.
+_NOISE = ("pplication startup", "without completing handshake")
 
 
 def serve(
     app: FastAPI,
     *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
+    port: int | None = None,
     ready: Callable[[str], None] = lambda _: None,
     grace: float = _GRACE,
 ) -> None:
-    """Answer requests until SIGINT or SIGTERM; `ready` is told the address. 0 is a free port.
+    """Answer requests until SIGINT or SIGTERM; `ready` is told the address.
 
+    The port is that, 0 a free one, and without one the usual one or, if that is taken, a free one.
     Answers that are being written end with a word to their readers, all else has `grace` seconds.
     Raises what kept the engine from being opened, and `InvalidSettingError` for an address that
     cannot be had.
     """
-    with listening(host, port) as (listener, address):
+    with listening(app.state.options.host, port) as (listener, address):
         server = make_server(app, grace, lambda: ready(address))
-        with forwarded_logs():
+        with forwarded_logs(app):
             try:
                 server.run([listener])
             except SystemExit:
@@ -46,27 +50,30 @@ def serve(
 
 
 @contextmanager
-def listening(host: str, port: int) -> Iterator[tuple[socket.socket, str]]:
-    """A socket that is bound, and its address as a URL."""
-    if not _is_loopback(host):
-        raise InvalidSettingError(
-            f"{host!r} can be reached from elsewhere, and there are no keys yet that tell users"
-            " apart: use 127.0.0.1"
-        )
-    if not 0 <= port <= 65_535:
+def listening(host: str, port: int | None) -> Iterator[tuple[socket.socket, str]]:
+    """A socket that is bound, and its address as a URL. Whoever may come in is asked later."""
+    if not host:
+        raise InvalidSettingError("there is no address to listen on: 127.0.0.1 is this machine's")
+    if port is not None and not 0 <= port <= 65_535:
         raise InvalidSettingError(f"there is no port {port}: choose another")
     is_six = ":" in host
-    try:
-        listener = socket.create_server(
-            (host, port), family=socket.AF_INET6 if is_six else socket.AF_INET
-        )
-    except OSError as error:
-        raise InvalidSettingError(
-            f"port {port} of {host} cannot be used: {error.strerror}: choose another"
-        ) from error
-    with listener:
+    with _bound(host, port, socket.AF_INET6 if is_six else socket.AF_INET) as listener:
+        # Else the body of each reply waits until its head is acknowledged, which takes 40 ms.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         bound = listener.getsockname()[1]
         yield listener, f"http://{f'[{host}]' if is_six else host}:{bound}"
+
+
+def _bound(host: str, port: int | None, family: socket.AddressFamily) -> socket.socket:
+    try:
+        return socket.create_server((host, USUAL if port is None else port), family=family)
+    except OSError as error:
+        if port is None and error.errno == errno.EADDRINUSE:
+            return _bound(host, 0, family)
+        raise InvalidSettingError(
+            f"port {USUAL if port is None else port} of {host} cannot be used:"
+            f" {error.strerror}: choose another"
+        ) from error
 
 
 def make_server(
@@ -76,6 +83,7 @@ def make_server(
     config = uvicorn.Config(
         app,
         loop="asyncio",
+        http=Connection,
         ws="websockets-sansio",
         ws_max_size=_LONGEST_MESSAGE,
         # Each open socket would hold a compressor.
@@ -84,7 +92,7 @@ def make_server(
         log_config=None,
         access_log=False,
         server_header=False,
-        # Nobody in front of it says who the client is.
+        # Whether somebody in front of it says who the client is, `proxies` knows.
         proxy_headers=False,
         timeout_graceful_shutdown=max(1, round(grace)),
     )
@@ -101,7 +109,9 @@ class _Server(uvicorn.Server):
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._app.state.house.streams.close()
+        house = self._app.state.house
+        house.jobs.stop()
+        await house.streams.close()
         await super().shutdown(sockets)
 
     @contextmanager
@@ -122,16 +132,22 @@ class _Server(uvicorn.Server):
 class _Forwarding(logging.Handler):
     """A start that failed is told by whoever started it."""
 
+    def __init__(self, app: FastAPI | None) -> None:
+        super().__init__(logging.WARNING)
+        self._app = app
+
     def emit(self, record: logging.LogRecord) -> None:
-        if "pplication startup" not in record.getMessage():
-            log("%s", record.getMessage().strip(), level=record.levelno)
+        said = record.getMessage()
+        is_failing = self._app is not None and self._app.state.failure is not None
+        if not is_failing and not any(part in said for part in _NOISE):
+            log("%s", said.strip(), level=record.levelno)
 
 
 @contextmanager
-def forwarded_logs() -> Iterator[None]:
+def forwarded_logs(app: FastAPI | None = None) -> Iterator[None]:
     """What uvicorn has to say goes to our log."""
     logger = logging.getLogger("uvicorn.error")
-    handler = _Forwarding(logging.WARNING)
+    handler = _Forwarding(app)
     before = logger.propagate
     logger.addHandler(handler)
     logger.propagate = False
@@ -140,12 +156,3 @@ def forwarded_logs() -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.propagate = before
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -2,7 +2,8 @@
 
 The client sends `{"type": "ask", "id": ..., ...}` with what `POST /api/chat` takes, and
 `{"type": "cancel", "id": ...}`. It gets `{"type": KIND, "id": ..., ...}`. To ask while an answer
-is being written is refused; to close the socket stops the answer.
+is being written is refused; to close the socket stops the answer. One over which nothing is asked
+for long is closed.
 """
 
 import asyncio
@@ -19,8 +20,9 @@ from unchunk.chat.events import Event, Failed
 from unchunk.chat.request import ChatRequest
 from unchunk.domain import OwnerId
 from unchunk.errors import UnchunkError
-from unchunk.server.access import House, InHouse, Owner, RequestId
+from unchunk.server.access import House, InHouse, Owner, RequestId, limited_of
 from unchunk.server.bodies import ChatBody
+from unchunk.server.entrance import admit_again
 from unchunk.server.faults import described, failed
 from unchunk.server.rendering import rendered
 from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN, STOPPED
@@ -29,6 +31,7 @@ from unchunk.telemetry import job, log
 router = APIRouter(tags=["chat"])
 _LONGEST_ID = 100
 _END = 1.0
+_GOING_AWAY = 1001
 
 
 @router.websocket("/api/chat/ws")
@@ -42,25 +45,39 @@ class _Conversing:
 
     def __init__(self, socket: WebSocket, house: House, owner: OwnerId, name: str) -> None:
         self._socket, self._house, self._owner, self._name = socket, house, owner, name
-        self._asked = 0
+        self._asked, self._active = 0, _now()
         self._current = ""
         self._work: asyncio.Task[object] | None = None
         self._is_told = self._has_begun = False
         self._lost = asyncio.Event()
 
     async def run(self) -> None:
-        """Until the client goes, or takes nothing any more."""
+        """Until the client goes, takes nothing any more, or asks nothing for long."""
         hearing = asyncio.create_task(self._listen())
         losing = asyncio.create_task(self._lost.wait())
+        resting = asyncio.create_task(self._rest())
         try:
-            await asyncio.wait({hearing, losing}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({hearing, losing, resting}, return_when=asyncio.FIRST_COMPLETED)
             if hearing.done():
                 hearing.result()
+            elif resting.done():
+                await self._close()
         finally:
-            hearing.cancel()
-            losing.cancel()
-            await asyncio.wait([hearing, losing])
+            for one in (hearing, losing, resting):
+                one.cancel()
+            await asyncio.wait([hearing, losing, resting])
             await self._stop()
+
+    async def _rest(self) -> None:
+        """Until nothing was asked for as long as the options say, and nothing is being answered."""
+        while (left := self._active + self._house.options.socket_seconds - _now()) > 0:
+            await asyncio.sleep(left)
+            if self._work is not None and not self._work.done():
+                await asyncio.wait([self._work])
+
+    async def _close(self) -> None:
+        with suppress(WebSocketDisconnect, OSError):
+            await self._socket.close(_GOING_AWAY, "nothing was asked for long: open another")
 
     async def _listen(self) -> None:
         with suppress(WebSocketDisconnect, OSError):
@@ -105,8 +122,9 @@ class _Conversing:
         name = f"{self._name}.{self._asked}"
         about = about or name
         try:
+            await admit_again(self._socket)
             request = ChatBody.model_validate(body).request()
-            self._house.streams.check()
+            self._house.streams.check(limited_of(self._socket))
         except ValidationError as error:
             await self._say(about, Failed("malformed", described(error.errors())[0]))
         except UnchunkError as error:
@@ -115,8 +133,8 @@ class _Conversing:
             self._is_told = self._has_begun = False
             with job(name):
                 self._work = asyncio.create_task(self._answer(about, request, name))
-            self._current = about
-            self._house.streams.follow(self._work)
+            self._current, self._active = about, _now()
+            self._house.streams.follow(self._work, self._owner)
 
     async def _answer(self, about: str, request: ChatRequest, name: str) -> object:
         # A task that is cancelled before this says nothing by itself.
@@ -138,6 +156,8 @@ class _Conversing:
         except Exception as error:  # noqa: BLE001 - the edge of this task: whoever asked is told
             log("an answer failed: %s", format_exc(), level=ERROR)
             await self._last_word(about, failed(error))
+        finally:
+            self._active = _now()
         return None
 
     async def _last_word(self, about: str, event: Event) -> None:
@@ -167,3 +187,7 @@ class _Conversing:
             await asyncio.wait([work], timeout=LAST_WORDS)
             if not has_begun:
                 await self._last_word(self._current, STOPPED)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

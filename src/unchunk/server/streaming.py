@@ -7,16 +7,20 @@ long is left, and can come back.
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import cast
+from typing import TypeVar, cast
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from unchunk.server.options import Options
-from unchunk.server.streams import Stream, Streams
+from unchunk.server.streams import LAST_WORDS, Stream, Streams
 from unchunk.telemetry import log
 
+T = TypeVar("T")
+
 STREAM = "X-Stream-ID"
+# What nobody reads: its client is gone.
+NOBODY = 499
 
 
 class EventStream(Response):
@@ -55,6 +59,18 @@ class EventStream(Response):
                     return
         if not gone.done():
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def attended(receive: Receive, work: "asyncio.Task[T]") -> None:
+    """Wait for what somebody asked for; whoever goes away stops it."""
+    gone = asyncio.create_task(left(receive))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        if not work.done():
+            work.cancel()
+            await asyncio.wait([work], timeout=LAST_WORDS)
 
 
 async def left(receive: Receive) -> None:

@@ -22,6 +22,7 @@ from unchunk.chat.events import Done, Event, Failed
 from unchunk.domain import OwnerId
 from unchunk.errors import InvalidInputError, NotFoundError, TransientError, UnchunkError
 from unchunk.server.faults import GoneError, failed
+from unchunk.server.limits import too_many
 from unchunk.server.options import Options
 from unchunk.server.rendering import rendered
 from unchunk.telemetry import log
@@ -34,6 +35,7 @@ _PIECE = 64 * 1024
 # How long whoever writes may take to end what they began.
 LAST_WORDS = 5.0
 _RANDOM, _SIGNED = 12, 8
+_COME_AGAIN = 5.0
 
 
 class Stream:
@@ -144,7 +146,7 @@ class Streams:
         self._options = options
         self._running: dict[str, Stream] = {}
         self._kept: OrderedDict[str, Stream] = OrderedDict()
-        self._others: set[asyncio.Task[object]] = set()
+        self._others: dict[asyncio.Task[object], OwnerId] = {}
         self._secret = secrets.token_bytes(32)
         self.is_closing = False
 
@@ -153,13 +155,19 @@ class Streams:
         """How many answers are being written, to whomever."""
         return len(self._running) + len(self._others)
 
+    def running_for(self, owner: OwnerId) -> int:
+        streams = sum(one.owner == owner for one in self._running.values())
+        return streams + sum(one == owner for one in self._others.values())
+
     @property
     def kept(self) -> int:
         return len(self._kept)
 
-    def begin(self, owner: OwnerId, events: AsyncGenerator[Event]) -> Stream:
+    def begin(
+        self, owner: OwnerId, events: AsyncGenerator[Event], limited: OwnerId | None = None
+    ) -> Stream:
         """Write an answer; it stops if nobody reads it for as long as the options say."""
-        self.check()
+        self.check(limited)
         stream = Stream(self._name(owner), owner)
         self._running[stream.id] = stream
         stream.task = asyncio.create_task(self._write(stream, events))
@@ -168,17 +176,20 @@ class Streams:
         self._wait_for_readers(stream)
         return stream
 
-    def follow(self, task: asyncio.Task[object]) -> None:
+    def follow(self, task: asyncio.Task[object], owner: OwnerId) -> None:
         """Let a task that writes an answer for one reader end with the server."""
-        self._others.add(task)
-        task.add_done_callback(self._others.discard)
+        self._others[task] = owner
+        task.add_done_callback(lambda one: self._others.pop(one, None))
 
-    def check(self) -> None:
-        """Raise where no further answer can be begun."""
+    def check(self, limited: OwnerId | None = None) -> None:
+        """Raise where no further answer can be begun, or none for this owner."""
         if self.is_closing:
             raise TransientError(SHUTTING_DOWN.message)
         if self.running >= self._options.max_streams:
             raise TransientError(f"{self.running} answers are being written: try again later")
+        if limited is not None and self.running_for(limited) >= self._options.max_answers:
+            message = "too many answers are being written for you: wait for one to end"
+            raise too_many(message, _COME_AGAIN)
 
     def find(self, owner: OwnerId, name: str) -> Stream:
         """Another owner's stream is not there, as one that never was."""

@@ -636,6 +636,112 @@ class CatalogContract:
         zone = timezone(timedelta(hours=9))
         assert await catalog.matching("me", since=two.updated_at.astimezone(zone)) == [two.id]
 
+    @on_a_catalog
+    async def test_documents_are_browsed_the_newest_first_some_at_a_time(
+        self, catalog: Catalog
+    ) -> None:
+        assert await catalog.browse("me") == ([], 0)
+        for at in range(4):
+            await added(catalog, f"Übung {at}", f"text {at}", folder="in" if at % 2 else "")
+        await added(catalog, "Übung 9", "text", "you")
+        await drafted(catalog, "on its way", "text")
+        broken = await drafted(catalog, "broken", "text", folder="in")
+        await catalog.fail(broken.document, broken.generation, "damaged", "no")
+        newer = await drafted(catalog, "Übung 0", "another text")
+        await catalog.fail(newer.document, newer.generation, "damaged", "no")
+
+        async def names(**wanted: Any) -> tuple[list[str], int]:  # noqa: ANN401 - what `browse` takes
+            found, total = await catalog.browse("me", **wanted)
+            assert all(one.owner == "me" for one in found)
+            return [one.name for one in found], total
+
+        newest = ["broken", "on its way", "Übung 3", "Übung 2", "Übung 1", "Übung 0"]
+        assert await names() == (newest, 6)
+        assert await names(limit=2) == (newest[:2], 6)
+        assert await names(limit=2, offset=3) == (newest[3:5], 6)
+        assert await names(offset=9) == ([], 6)
+        assert await names(folder="in") == (["broken", "Übung 3", "Übung 1"], 3)
+        assert await names(folder="a\0b") == ([], 0)
+        assert await names(status="pending") == (["on its way"], 1)
+        assert await names(status="failed") == (["broken"], 1)
+        # What is live stays so, whatever becomes of its next version.
+        assert await names(status="live") == (newest[2:], 4)
+        assert await names(status="live", folder="in", limit=1) == (["Übung 3"], 2)
+        assert await names(part="üBUNG", limit=1, offset=1) == (["Übung 2"], 4)
+        assert await names(part="%") == await names(part="_") == ([], 0)
+        [found], _ = await catalog.browse("me", part="Übung 3")
+        assert found == await catalog.get("me", found.id)
+
+    @on_a_catalog
+    async def test_folders_are_counted(self, catalog: Catalog) -> None:
+        assert await catalog.folders("me") == []
+        await added(catalog, "a", "text")
+        await added(catalog, "a", "text", folder="in")
+        await drafted(catalog, "b", "text", folder="in")
+        broken = await drafted(catalog, "c", "text", folder="in")
+        await catalog.fail(broken.document, broken.generation, "damaged", "no")
+        await added(catalog, "a", "text", "you", "theirs")
+        assert await catalog.folders("me") == [("", 1, 0, 0), ("in", 3, 1, 1)]
+        await catalog.bury("me", (await catalog.find("me", ""))[0].id)
+        assert await catalog.folders("me") == [("in", 3, 1, 1)]
+
+    @on_a_catalog
+    async def test_what_is_on_its_way_in_is_known_whoever_owns_it(self, catalog: Catalog) -> None:
+        assert await catalog.coming() == []
+        await added(catalog, "a", "text")
+        first = await drafted(catalog, "b", "text")
+        again = await drafted(catalog, "a", "another text")
+        other = await drafted(catalog, "b", "text", "you")
+        broken = await drafted(catalog, "c", "text")
+        await catalog.fail(broken.document, broken.generation, "damaged", "no")
+        # A moment may be the same for two.
+        found = await catalog.coming()
+        assert {one.id for one in found} == {it.document for it in (first, again, other)}
+        assert [one.updated_at for one in found] == sorted(one.updated_at for one in found)
+        assert all(one.draft is not None for one in found)
+        await catalog.go_live([whole_of(first, "text")])
+        assert first.document not in {one.id for one in await catalog.coming()}
+
+    @on_a_catalog
+    async def test_tokens_are_kept_with_a_version_or_counted_later(self, catalog: Catalog) -> None:
+        draft = await drafted(catalog, "a", "some text")
+        whole = whole_of(draft, "some text")
+        await catalog.go_live([replace(whole, version=replace(whole.version, tokens=2))])
+        assert live_of(await catalog.get("me", draft.document)).tokens == 2
+        assert await catalog.uncounted(10) == []
+        late = live_of(await added(catalog, "b", "another text", "you"))
+        later = live_of(await added(catalog, "c", "one more text"))
+        await drafted(catalog, "d", "on its way")
+        assert late.tokens is None
+        assert {one.document for one in await catalog.uncounted(10)} == {
+            late.document,
+            later.document,
+        }
+        assert len(await catalog.uncounted(1)) == 1
+        await catalog.count_tokens(late, 5_000_000_000)
+        assert await catalog.uncounted(10) == [later]
+        found = await catalog.get("you", late.document)
+        assert found.live == replace(late, tokens=5_000_000_000)
+
+    @on_a_catalog
+    async def test_a_tally_counts_what_is_live_pending_and_failed(self, catalog: Catalog) -> None:
+        assert await catalog.tally() == await catalog.tally("me") == (0, 0, 0, 0)
+        await added(catalog, "a", "x" * 25)
+        live = await added(catalog, "b", "x" * 5)
+        await added(catalog, "a", "x" * 5, "you")
+        await drafted(catalog, "c", "on its way")
+        broken = await drafted(catalog, "d", "broken")
+        await catalog.fail(broken.document, broken.generation, "damaged", "no")
+        assert await catalog.tally("me") == (2, 4, 1, 1)
+        assert await catalog.tally("you") == (1, 1, 0, 0)
+        assert await catalog.tally() == (3, 5, 1, 1)
+        # What is live stays so, whatever becomes of its next version.
+        newer = await drafted(catalog, "a", "something else")
+        await catalog.fail(newer.document, newer.generation, "damaged", "no")
+        assert await catalog.tally("me") == (2, 4, 1, 1)
+        await catalog.bury("me", live.id)
+        assert await catalog.tally("me") == (1, 3, 1, 1)
+
     # What owners say of their documents.
 
     @on_a_catalog

@@ -1,7 +1,7 @@
 """Settings into open things. The only place that names adapters, each when it is needed."""
 
 from unchunk.wiring.collections import open_collection
-from unchunk.wiring.libraries import INCOMING, open_engine
+from unchunk.wiring.libraries import INCOMING, open_engine, open_keyring
 from unchunk.wiring.models import ModelInfo, get_model, local_models, models_folder
 from unchunk.wiring.providers import make_embedder
 
@@ -14,4 +14,5 @@ __all__ = [
     "models_folder",
     "open_collection",
     "open_engine",
+    "open_keyring",
 ]

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
 
-from unchunk.domain import ChunkingStrategy, OwnerId
+from unchunk.domain import ChunkingStrategy, DocumentId, OwnerId
 from unchunk.errors import InvalidSettingError, ProviderUnavailableError, UnchunkError
 from unchunk.ports import ChunkSource, Embedder
 from unchunk.retrieval.amount import Amount
@@ -122,6 +122,7 @@ class ChatSource:
         owner: OwnerId,
         rewritten: str,
         mode: Mode | None,
+        include: Sequence[tuple[DocumentId, int]],
     ) -> Evidence:
         collection = await asyncio.shield(self._opened())
         return await collection.retrieve(
@@ -132,6 +133,7 @@ class ChatSource:
             owner=owner,
             rewritten=rewritten,
             mode=mode,
+            include=include,
         )
 
     async def close(self) -> None:

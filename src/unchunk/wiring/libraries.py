@@ -11,11 +11,14 @@ from tempfile import mkdtemp
 from uuid import uuid4
 
 from unchunk.chat.talking import Talk
+from unchunk.chat.watching import WatchedChatModel
 from unchunk.domain import EmbedderIdentity
 from unchunk.engine import Engine
 from unchunk.errors import OutputError
+from unchunk.keyring import Keyring
 from unchunk.library.parts import Parts
 from unchunk.library.spaces import Spaces, Wanted
+from unchunk.library.watching import WatchedEmbedder
 from unchunk.ports import Catalog, Embedder
 from unchunk.settings import FILE, Settings
 from unchunk.telemetry import Telemetry
@@ -23,7 +26,8 @@ from unchunk.wiring.collections import ChatSource, check_place
 from unchunk.wiring.manners import TEMPLATES, chat_manner_of, manner_of
 from unchunk.wiring.models import MODELS
 from unchunk.wiring.providers import make_chat_model, make_embedder
-from unchunk.wiring.stores import INDEX, extractor_of, indexes_of
+from unchunk.wiring.stores import INDEX, extractor_of, indexes_of, pages_of
+from unchunk.wiring.traces import make_tracer
 
 # What a library keeps in its home; all else that is there is somebody else's.
 _CATALOG = "catalog.sqlite"
@@ -32,9 +36,10 @@ INCOMING = "incoming"
 _PREFIX = "unchunk-"
 _LOCK = "lock"
 _QUESTIONS = "questions.txt"  # what was typed into a chat
+_SERVER = "server.json"  # which server has it open
 _OWN = (
     *(_CATALOG, *_BESIDE_CATALOG, INCOMING, INDEX, _LOCK, MODELS, TEMPLATES, "uploads", FILE),
-    _QUESTIONS,
+    *(_QUESTIONS, _SERVER),
 )
 
 
@@ -43,20 +48,31 @@ async def open_engine(settings: Settings) -> Engine:
     with ExitStack() as claim:
         manner = manner_of(settings)
         incoming, is_alone = claim.enter_context(_claimed(settings.home))
-        parts, talk = await _parts(settings, incoming)
+        parts, talk, keyring = await _parts(settings, incoming)
         own = [settings.home / name for name in _OWN]
         closed = claim.pop_all().close
-        engine = Engine(parts, settings.owner, own, closed, manner=manner, talk=talk)
+        engine = Engine(
+            parts, settings.owner, own, closed, manner=manner, talk=talk, keyring=keyring
+        )
     if is_alone:
         await engine.start()
     return engine
 
 
-async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk]:
+async def open_keyring(settings: Settings) -> Keyring:
+    """Only the keys of the library in the settings' home, whoever else has it open."""
+    from unchunk.adapters.catalog import SqlKeys, open_database
+
+    database = await open_database(settings.home / _CATALOG)
+    return Keyring(SqlKeys(database), database.close)
+
+
+async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyring]:
     from unchunk.adapters.blobs.folder import FolderBlobs
     from unchunk.adapters.catalog import (
         SqlCatalog,
         SqlConversations,
+        SqlKeys,
         SqlPrompts,
         SqlVectorCache,
         open_database,
@@ -66,7 +82,8 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk]:
     blobs = FolderBlobs(settings.home)
     lexicon = Bm25Lexicon(settings.language)
     extractor = extractor_of(settings)
-    manner, model = chat_manner_of(settings), make_chat_model(settings)
+    manner, model, telemetry = chat_manner_of(settings), make_chat_model(settings), Telemetry()
+    telemetry.tracer = make_tracer(settings)
     if settings.chat_source:
         check_place(settings.chat_source)
     wanted = Wanted(settings.embedder, settings.chunking, settings.index, settings.language)
@@ -76,7 +93,7 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk]:
         indexes = partial(indexes_of, settings, await _library_id(catalog))
 
         async def make(spec: str, known: EmbedderIdentity | None) -> Embedder:
-            return await make_embedder(settings, spec, known)
+            return WatchedEmbedder(await make_embedder(settings, spec, known), telemetry)
 
         spaces = Spaces(catalog, indexes, make, wanted)
         cache = SqlVectorCache(database)
@@ -85,9 +102,10 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk]:
             cache,
             blobs,
             extractor,
+            pages_of(settings),
             lexicon,
             spaces,
-            Telemetry(),
+            telemetry,
             incoming,
             settings.max_bytes,
         )
@@ -97,8 +115,9 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk]:
         await database.close()
         raise
     elsewhere = ChatSource(settings) if settings.chat_source else None
-    talk = Talk(SqlConversations(database), SqlPrompts(database), manner, model, elsewhere)
-    return parts, talk
+    watched = None if model is None else WatchedChatModel(model, telemetry)
+    talk = Talk(SqlConversations(database), SqlPrompts(database), manner, watched, elsewhere)
+    return parts, talk, Keyring(SqlKeys(database), database.close)
 
 
 @contextmanager
@@ -110,7 +129,8 @@ def _claimed(home: Path) -> Iterator[tuple[Path, bool]]:
     """
     with ExitStack() as stack:
         try:
-            home.mkdir(parents=True, exist_ok=True)
+            # All documents and the secret of sessions are in there.
+            home.mkdir(0o700, parents=True, exist_ok=True)
             lock = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             stack.callback(os.close, lock)
             incoming = home / INCOMING

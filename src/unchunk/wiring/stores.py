@@ -3,7 +3,7 @@
 import os
 
 from unchunk.errors import InvalidSettingError
-from unchunk.ports import Extractor, Indexes
+from unchunk.ports import Extractor, Indexes, Pages
 from unchunk.settings import Settings
 
 INDEX = "index"
@@ -47,3 +47,9 @@ def extractor_of(settings: Settings) -> Extractor:
         memory=settings.extract_memory,
     )
     return IsolatedExtractor(limits, settings.workers or min(4, os.cpu_count() or 1))
+
+
+def pages_of(settings: Settings) -> Pages:
+    from unchunk.adapters.extract.pages import IsolatedPages
+
+    return IsolatedPages(settings.max_bytes)

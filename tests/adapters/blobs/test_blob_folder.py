@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from unchunk.adapters.blobs.folder import FolderBlobs
-from unchunk.errors import OutputError
+from unchunk.errors import NotFoundError, OutputError
 
 KEY = "me/2026-02-03/one"
 NOBODY = 65534
@@ -38,6 +38,16 @@ def test_a_blob_is_a_file_under_its_key(tmp_path: Path, source: Path) -> None:
     asyncio.run(blobs.put(KEY, source))
     assert files_in(tmp_path / "home") == [f"uploads/{KEY}"]
     assert (tmp_path / "home" / "uploads" / KEY).read_bytes() == source.read_bytes()
+
+
+def test_of_a_blob_that_is_gone_not_the_place_is_told(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with FolderBlobs(tmp_path).local(KEY):
+            pass
+
+    with pytest.raises(NotFoundError, match="there is no blob") as told:
+        asyncio.run(scene())
+    assert str(tmp_path) not in str(told.value)
 
 
 def test_what_else_is_in_the_home_is_no_blob(tmp_path: Path, source: Path) -> None:

@@ -9,11 +9,13 @@ import pytest
 from unchunk.adapters.catalog.catalog import SqlCatalog
 from unchunk.adapters.catalog.conversations import SqlConversations
 from unchunk.adapters.catalog.database import open_database
+from unchunk.adapters.catalog.keys import SqlKeys
 from unchunk.adapters.catalog.prompts import SqlPrompts
 from unchunk.adapters.catalog.vectors import SqlVectorCache
-from unchunk.ports import Catalog, Conversations, Prompts, VectorCache
+from unchunk.ports import Catalog, Conversations, Keys, Prompts, VectorCache
 from unchunk.testing.catalogs import CatalogContract
 from unchunk.testing.conversations import ConversationsContract
+from unchunk.testing.keys import KeysContract
 from unchunk.testing.prompts import PromptsContract
 from unchunk.testing.vectorcaches import VectorCacheContract
 
@@ -86,6 +88,18 @@ class Told(PromptsContract):
             await database.close()
 
 
+class Doors(KeysContract):
+    where: Path | str
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Keys]:
+        database = await open_database(self.where)
+        try:
+            yield SqlKeys(database)
+        finally:
+            await database.close()
+
+
 class TestCatalogInSqlite(InSqlite, Catalogs):
     pass
 
@@ -115,4 +129,12 @@ class TestPromptsInSqlite(InSqlite, Told):
 
 
 class TestPromptsInPostgres(InPostgres, Told):
+    pass
+
+
+class TestKeysInSqlite(InSqlite, Doors):
+    pass
+
+
+class TestKeysInPostgres(InPostgres, Doors):
     pass

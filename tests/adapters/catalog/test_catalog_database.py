@@ -1,6 +1,7 @@
 """Opening and closing a database: new, old, foreign, and in use."""
 
 import asyncio
+import os
 import sqlite3
 import subprocess
 import sys
@@ -66,6 +67,27 @@ def test_alembic_is_not_loaded_for_a_database_that_is_up_to_date(tmp_path: Path)
 def test_a_folder_with_a_percent_sign_in_its_name_is_as_good_as_any(tmp_path: Path) -> None:
     asyncio.run(touch(tmp_path / "100%(home)s" / "c%20.db"))
     assert (tmp_path / "100%(home)s" / "c%20.db").is_file()
+
+
+def test_a_new_database_is_its_users_alone_with_all_that_lies_beside_it(tmp_path: Path) -> None:
+    async def scene() -> None:
+        catalog = await opened(tmp_path / "c.db")
+        await added(catalog, "a.txt", "text")
+        assert modes() == dict.fromkeys(("c.db", "c.db-wal", "c.db-shm"), 0o600)
+        await catalog.close()
+
+    def modes() -> dict[str, int]:
+        return {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+
+    before = os.umask(0)
+    try:
+        asyncio.run(scene())
+        # What somebody chose for one that is there stays.
+        (tmp_path / "c.db").chmod(0o640)
+        asyncio.run(touch(tmp_path / "c.db"))
+        assert modes() == {"c.db": 0o640}
+    finally:
+        os.umask(before)
 
 
 def test_many_may_open_a_new_database_at_once(tmp_path: Path) -> None:

@@ -116,6 +116,10 @@ def test_a_library_of_the_first_version_comes_up_to_date_without_loss(
         catalog, talks = SqlCatalog(database), SqlConversations(database)
         [document] = await catalog.find("me", name="a.txt")
         assert document.attributes == {}
+        assert document.live is not None
+        assert document.live in await catalog.uncounted(10)
+        await catalog.count_tokens(document.live, 7)
+        assert document.live not in await catalog.uncounted(10)
         await catalog.describe("me", document.id, {"team": "red"})
         assert await catalog.matching("me", attributes=[("team", "red")]) == [document.id]
         talk = await talks.start("me")

@@ -3,6 +3,7 @@
 from unchunk.adapters.catalog.catalog import SqlCatalog
 from unchunk.adapters.catalog.conversations import SqlConversations
 from unchunk.adapters.catalog.database import Database, open_database
+from unchunk.adapters.catalog.keys import SqlKeys
 from unchunk.adapters.catalog.prompts import SqlPrompts
 from unchunk.adapters.catalog.vectors import SqlVectorCache
 
@@ -10,6 +11,7 @@ __all__ = [
     "Database",
     "SqlCatalog",
     "SqlConversations",
+    "SqlKeys",
     "SqlPrompts",
     "SqlVectorCache",
     "open_database",

@@ -4,6 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
+from unchunk.adapters.catalog.browsing import (
+    browse,
+    coming,
+    count_tokens,
+    folders,
+    uncounted,
+)
 from unchunk.adapters.catalog.changes import begin, bury, fail, forget, next_generation, note
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.describing import describe
@@ -19,14 +26,18 @@ from unchunk.adapters.catalog.lookups import (
     text,
 )
 from unchunk.adapters.catalog.reading import matching, open_documents, revision
+from unchunk.adapters.catalog.tallying import tally
 from unchunk.domain import (
     Chunk,
     Document,
     DocumentId,
+    FolderCount,
     Heading,
     Opened,
     OwnerId,
     Remains,
+    Status,
+    Tally,
     Version,
     Whole,
 )
@@ -86,6 +97,40 @@ class SqlCatalog:
             partial(find, owner=owner, folder=folder, name=name, checksum=checksum)
         )
 
+    async def browse(
+        self,
+        owner: OwnerId,
+        *,
+        folder: str | None = None,
+        status: Status | None = None,
+        part: str = "",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> tuple[list[Document], int]:
+        return await self._database.read(
+            partial(
+                browse,
+                owner=owner,
+                folder=folder,
+                status=status,
+                part=part,
+                limit=limit,
+                offset=offset,
+            )
+        )
+
+    async def folders(self, owner: OwnerId) -> list[FolderCount]:
+        return await self._database.read(partial(folders, owner=owner))
+
+    async def coming(self) -> list[Document]:
+        return await self._database.read(coming)
+
+    async def uncounted(self, limit: int) -> list[Version]:
+        return await self._database.read(partial(uncounted, limit=limit))
+
+    async def count_tokens(self, version: Version, tokens: int) -> None:
+        await self._database.write(partial(count_tokens, version=version, tokens=tokens))
+
     async def text(self, version: Version, start: int = 0, end: int | None = None) -> str:
         return await self._database.read(partial(text, version=version, start=start, end=end))
 
@@ -125,6 +170,9 @@ class SqlCatalog:
                 described=attributes or (),
             )
         )
+
+    async def tally(self, owner: OwnerId | None = None) -> Tally:
+        return await self._database.read(partial(tally, owner=owner))
 
     async def revision(self) -> int:
         return await self._database.read(revision)

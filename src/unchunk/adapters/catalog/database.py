@@ -100,7 +100,8 @@ def _open(where: Path | str, patience: float) -> Database:
     if isinstance(where, Path):
         url, shown = URL.create("sqlite", database=os.fspath(where)), str(where)
         try:
-            where.parent.mkdir(parents=True, exist_ok=True)
+            where.parent.mkdir(0o700, parents=True, exist_ok=True)
+            _make_private(where)
         except OSError as error:
             raise OutputError(f"cannot write {where}: {error.strerror or error}") from error
     else:
@@ -114,6 +115,13 @@ def _open(where: Path | str, patience: float) -> Database:
         engine.dispose()
         raise
     return Database(engine, shown)
+
+
+def _make_private(where: Path) -> None:
+    """An empty file is a new database; what SQLite puts beside it takes over its mode."""
+    # It may be there already; and what cannot be made here, SQLite complains of.
+    with suppress(OSError):
+        os.close(os.open(where, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def _address(where: str) -> URL:

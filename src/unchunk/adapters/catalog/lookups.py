@@ -10,9 +10,10 @@ from sqlalchemy.dialects import sqlite
 
 from unchunk.adapters.catalog.dialects import in_batches
 from unchunk.adapters.catalog.packing import unpack_chunks, unpack_outline
-from unchunk.adapters.catalog.rows import document_of, version_of
+from unchunk.adapters.catalog.rows import document_of, is_storable, version_of
 from unchunk.adapters.catalog.schema import (
     REVISION,
+    SIGNING,
     documents,
     layouts,
     notes,
@@ -74,7 +75,9 @@ _BLOCKS = (
 
 
 def get(connection: Connection, owner: OwnerId, document: DocumentId) -> Document:
-    found = documents_of(connection, documents.c.id == document, documents.c.owner == owner)
+    is_it = (documents.c.id == document, documents.c.owner == owner)
+    # What no column could hold is not there; PostgreSQL would complain.
+    found = documents_of(connection, *is_it) if is_storable(document) else []
     if not found:
         raise nothing_there(document)
     return found[0]
@@ -232,5 +235,5 @@ def all_remains(connection: Connection, document: DocumentId | None = None) -> l
 
 
 def all_notes(connection: Connection) -> dict[str, str]:
-    kept = select(notes).where(notes.c.key != REVISION)
+    kept = select(notes).where(notes.c.key.not_in([REVISION, SIGNING]))
     return {row.key: row.value for row in connection.execute(kept)}

@@ -1,7 +1,7 @@
 """What a search asks: which documents may be searched, and what the chunks that it found say."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -11,6 +11,7 @@ from unchunk.adapters.catalog.describing import mark_of
 from unchunk.adapters.catalog.dialects import in_batches
 from unchunk.adapters.catalog.lookups import BLOCK, owned, rows_with, undamaged
 from unchunk.adapters.catalog.packing import unpack_some
+from unchunk.adapters.catalog.rows import microseconds_of
 from unchunk.adapters.catalog.schema import (
     REVISION,
     attributes,
@@ -21,7 +22,6 @@ from unchunk.adapters.catalog.schema import (
 )
 from unchunk.domain import Chunk, DocumentId, Opened, OwnerId, Version
 
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 # Made once: making a statement takes as long as running it.
 _LAYOUTS = select(layouts.c.document, layouts.c.generation, layouts.c.chunks).where(
     layouts.c.document.in_(bindparam("wanted", expanding=True))
@@ -63,9 +63,9 @@ def matching(
         conditions.append(or_(*kinds))
     since, until = between
     if since is not None:
-        conditions.append(documents.c.updated_at >= _microseconds(since))
+        conditions.append(documents.c.updated_at >= microseconds_of(since))
     if until is not None:
-        conditions.append(documents.c.updated_at <= _microseconds(until))
+        conditions.append(documents.c.updated_at <= microseconds_of(until))
     is_live = and_(versions.c.document == documents.c.id, versions.c.generation == documents.c.live)
     chosen = select(documents.c.id).join(versions, is_live).where(*conditions)
     if described:
@@ -82,10 +82,6 @@ def _with_all(marks: Collection[bytes], owner: OwnerId) -> Subquery:
         .having(func.count() == len(marks))
         .subquery()
     )
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment.astimezone(UTC) - _BEGINNING) // timedelta(microseconds=1)
 
 
 def open_documents(

@@ -26,7 +26,7 @@ def version_row(version: Version) -> dict[str, Any]:
 
 def version_of(row: Sequence[Any]) -> Version:
     document, generation, checksum, size, blob, media_type, title, *rest = row
-    text_checksum, text_length, page_count, chunk_count, chunking, space, notes = rest
+    text_checksum, text_length, page_count, chunk_count, chunking, space, notes, tokens = rest
     return Version(
         document,
         generation,
@@ -42,6 +42,7 @@ def version_of(row: Sequence[Any]) -> Version:
         _chunking_of(chunking),
         space,
         tuple(json.loads(notes)),
+        tokens,
     )
 
 
@@ -74,6 +75,10 @@ def _attributes_of(document: DocumentId, row: bytes) -> dict[str, object]:
 
 def time_of(microseconds: int) -> datetime:
     return _BEGINNING + timedelta(microseconds=microseconds)
+
+
+def microseconds_of(moment: datetime) -> int:
+    return (moment.astimezone(UTC) - _BEGINNING) // timedelta(microseconds=1)
 
 
 def quoted(text: str) -> str:

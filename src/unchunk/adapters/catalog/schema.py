@@ -20,14 +20,17 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD: Final = "0002"
+HEAD: Final = "0005"
 """The newest migration. Kept here too, so that opening need not load Alembic to know it."""
 
 REVISIONS: Final = "catalog_revision"
 """Where Alembic notes how far a database is; not its usual name, which others may use too."""
 
 REVISION: Final = "#revision"
-"""The note that counts the changes of what is live; the only one that is not the caller's."""
+"""The note that counts the changes of what is live."""
+
+SIGNING: Final = "#signing"
+"""The note that sessions are signed with. These two are not the caller's, and are told to nobody."""
 
 NAMING: Final = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -65,6 +68,7 @@ documents = Table(
     Column("updated_at", BigInteger, nullable=False),
     Column("attributes", LargeBinary),
     UniqueConstraint("owner", "folder", "name"),
+    Index(None, "owner", "created_at", "id"),
 )
 
 # What filters find documents by: a digest for each name with a single value, since an index takes
@@ -97,6 +101,7 @@ versions = Table(
     Column("chunking", Text, nullable=False),
     Column("space", Text, nullable=False),
     Column("notes", Text, nullable=False),
+    Column("tokens", BigInteger),
 )
 
 # Apart from `versions`, so that listing documents does not read past them.
@@ -184,4 +189,26 @@ prompts = Table(
     Column("mark", LargeBinary, primary_key=True),
     Column("folder", LargeBinary, nullable=False),
     Column("prompt", LargeBinary, nullable=False),
+)
+
+# `used_on` is the day of the last use, counted from the year 1; NULL before the first one.
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("label", LargeBinary, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("used_on", Integer),
+)
+
+# Sessions that were ended before their time; `mark` is the digest of one.
+ended_sessions = Table(
+    "ended_sessions",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("mark", LargeBinary, primary_key=True),
+    Column("ends_at", BigInteger, nullable=False),
 )

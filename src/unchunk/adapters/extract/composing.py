@@ -22,7 +22,7 @@ _PLACEHOLDERS = frozenset(
 )
 # What no text needs: controls, noncharacters, soft hyphens, and surrogates without a partner,
 # which no encoding can hold.
-_UNWANTED = re.compile(
+UNWANTED = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\ufdd0-\ufdef\ufeff\ufffe\uffff\ud800-\udfff]"
 )
 
@@ -31,7 +31,7 @@ def cleaned(text: str) -> str:
     """Without characters that show nothing; line ends become newlines."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text if text.isascii() and text.isprintable() else _UNWANTED.sub("", text)
+    return text if text.isascii() and text.isprintable() else UNWANTED.sub("", text)
 
 
 def tidy_title(title: str) -> str:

@@ -26,6 +26,8 @@ _OOXML = "application/vnd.openxmlformats-officedocument."
 _ODF = "application/vnd.oasis.opendocument."
 
 PDF = _format("a PDF", "application/pdf", "pdf", "pdf")
+# What is noted of a PDF that only the second parser could read.
+READ_AGAIN = "it is damaged: a second parser read what it could, and text may be missing"
 DOCX = _format(
     "a Word document (docx)",
     f"{_OOXML}wordprocessingml.document",

@@ -72,13 +72,18 @@ def refusal(error: ExtractionError, *, last: bool) -> bytes:
     return packed({"last": last, "code": error.code, "message": str(error)})
 
 
-def answer(header: Header, body: bytes) -> Extracted:
-    """What a worker found. Raises its `ExtractionError`, or `BrokenFrameError`."""
+def refused(header: Header) -> None:
+    """Raise the `ExtractionError` of a worker that found nothing, or `BrokenFrameError`."""
     if "code" in header:
         code = header["code"]
         if not isinstance(code, str) or code not in _CODES:
             raise BrokenFrameError("a code is not known")
         raise ExtractionError(code, _text(header.get("message")))  # type: ignore[arg-type]  # looked at
+
+
+def answer(header: Header, body: bytes) -> Extracted:
+    """What a worker found. Raises its `ExtractionError`, or `BrokenFrameError`."""
+    refused(header)
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:

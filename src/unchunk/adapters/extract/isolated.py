@@ -1,22 +1,13 @@
-"""The `Extractor` of the product: each file is parsed in a process that it may ruin.
+"""The `Extractor` of the product: each file is parsed in a process that it may ruin."""
 
-Workers start when they are first needed, stay warm, and are replaced when a file has killed
-them, when they have grown, or after some hundred files.
-"""
-
-import asyncio
-import contextlib
-import stat
-import threading
-from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
+from unchunk.adapters.extract.crew import Crew
+from unchunk.adapters.extract.frames import answer, request
 from unchunk.adapters.extract.limits import Limits
-from unchunk.adapters.extract.process import GoneError, Worker
 from unchunk.domain import Extracted
-from unchunk.errors import ExtractionError, InvalidSettingError
 
-_TRIES = 3  # how often an idle worker may be found dead before a file is given up
+_LONGEST_NAME = 1000  # only its ending matters
 
 
 class IsolatedExtractor:
@@ -27,130 +18,23 @@ class IsolatedExtractor:
     """
 
     def __init__(self, limits: Limits | None = None, workers: int = 2) -> None:
-        if workers < 1:
-            raise InvalidSettingError(f"workers must be at least 1, not {workers}")
-        self._limits = limits or Limits()
-        # A thread that starts a worker must outlive it: Linux ties the worker's life to it.
-        self._threads = ThreadPoolExecutor(workers, "extract")
-        self._lock = threading.Lock()
-        self._idle: list[Worker] = []
-        self._jobs: set[_Job] = set()
+        self._crew = Crew(limits or Limits(), workers, "extract")
 
     async def extract(self, path: Path, name: str) -> Extracted:
         """Cancelling it kills the worker that is reading the file."""
-        job = _Job(path, name)
-        future = self._threads.submit(self._run, job)
-        try:
-            return await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            job.cancel()
-            raise
+        return await self._crew.ask(path, _asked(path, name), answer)
 
     async def close(self) -> None:
         """End all workers, those at work too: whoever waits for them sees a cancellation.
 
         It is no error of the file, which can be read another time.
         """
-        await asyncio.to_thread(self._close)
+        await self._crew.close()
 
     def pids(self) -> list[int]:
         """The processes of the workers that wait for a file, for whoever watches them."""
-        with self._lock:
-            return [worker.pid for worker in self._idle]
-
-    def _close(self) -> None:
-        with self._lock:
-            jobs = list(self._jobs)
-        for job in jobs:
-            job.cancel()
-        self._threads.shutdown(wait=True, cancel_futures=True)
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for worker in idle:
-            worker.stop()
-
-    def _run(self, job: "_Job") -> Extracted:
-        self._check(job.path)
-        with self._lock:
-            self._jobs.add(job)
-        try:
-            return self._try(job)
-        except ExtractionError:
-            if job.cancelled:
-                raise CancelledError from None
-            raise
-        finally:
-            with self._lock:
-                self._jobs.discard(job)
-
-    def _try(self, job: "_Job") -> Extracted:
-        for _ in range(_TRIES):
-            with contextlib.suppress(GoneError):
-                return self._ask(job)
-        raise ExtractionError("crashed", "the processes that read files do not stay alive")
-
-    def _ask(self, job: "_Job") -> Extracted:
-        if job.cancelled:
-            raise CancelledError
-        worker = self._take()
-        job.attach(worker)
-        try:
-            return worker.ask(job.path, job.name)
-        finally:
-            job.detach()
-            if worker.spent or worker.killed:
-                worker.stop()
-            else:
-                with self._lock:
-                    self._idle.append(worker)
-
-    def _take(self) -> Worker:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        worker = Worker(self._limits)
-        try:
-            worker.start()
-        except ExtractionError:
-            worker.stop()
-            raise
-        return worker
-
-    def _check(self, path: Path) -> None:
-        """Refuse by what can be known without reading."""
-        try:
-            status = path.stat()
-        except OSError as error:
-            raise ExtractionError("unreadable", f"it cannot be read: {error.strerror}") from error
-        except ValueError as error:
-            raise ExtractionError("unreadable", f"it cannot be read: {error}") from error
-        if not stat.S_ISREG(status.st_mode):
-            raise ExtractionError("unreadable", "it is no ordinary file")
-        self._limits.check_size(status.st_size)
+        return self._crew.pids()
 
 
-class _Job:
-    """One file on its way; knows which worker to kill if nobody wants it any more."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self.path = path
-        self.name = name
-        self._lock = threading.Lock()
-        self._worker: Worker | None = None
-        self.cancelled = False
-
-    def attach(self, worker: Worker) -> None:
-        with self._lock:
-            self._worker = worker
-            if self.cancelled:
-                worker.kill()
-
-    def detach(self) -> None:
-        with self._lock:
-            self._worker = None
-
-    def cancel(self) -> None:
-        with self._lock:
-            self.cancelled = True
-            if self._worker is not None:
-                self._worker.kill()
+def _asked(path: Path, name: str) -> bytes:
+    return request(str(path.absolute()), name[-_LONGEST_NAME:])

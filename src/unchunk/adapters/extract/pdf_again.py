@@ -10,6 +10,7 @@ import warnings
 from pypdf import PdfReader
 
 from unchunk.adapters.extract.composing import cleaned
+from unchunk.adapters.extract.formats import READ_AGAIN
 from unchunk.adapters.extract.source import Source
 from unchunk.domain import Extracted
 from unchunk.errors import ExtractionError
@@ -40,5 +41,4 @@ def read_again(source: Source) -> Extracted | None:
     for text in texts:
         starts.append(end)
         end += len(text) + len(_BETWEEN)
-    note = "it is damaged: a second parser read what it could, and text may be missing"
-    return Extracted(_BETWEEN.join(texts), source.media_type, tuple(starts), notes=(note,))
+    return Extracted(_BETWEEN.join(texts), source.media_type, tuple(starts), notes=(READ_AGAIN,))

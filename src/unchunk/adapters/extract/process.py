@@ -8,12 +8,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from unchunk.adapters.extract.frames import BrokenFrameError, answer, read_frame, request
+from unchunk.adapters.extract.frames import BrokenFrameError, Header, read_frame
 from unchunk.adapters.extract.limits import Limits, MiB
-from unchunk.domain import Extracted
 from unchunk.errors import ExtractionError
+
+T = TypeVar("T")
 
 _PACKAGE = Path(__file__).parents[2]
 # The public API is not imported on the way to the worker: a parser needs none of it, and it
@@ -26,9 +29,9 @@ sys.modules["unchunk"] = package
 from unchunk.adapters.extract.worker import main
 main(sys.argv[2:])
 """
+_ATOMIC = select.PIPE_BUF  # what a pipe that has room takes without waiting
 _SECONDS_TO_START = 60.0
 _SECONDS_TO_STOP = 2.0
-_LONGEST_NAME = 1000  # only its ending matters
 # All of the owner's environment that a parser may see: no keys, no tokens.
 _PASSED_ON = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TMPDIR")
 _NO_MEMORY = (b"memory allocation of", b"out of memory", b"bad_alloc", b"MemoryError")
@@ -82,18 +85,21 @@ class Worker:
                 "crashed", f"the process that reads files does not start: {said[-500:]!r}"
             ) from error
 
-    def ask(self, path: Path, name: str) -> Extracted:
-        """The text of a file. After any failure but the file's own, this worker is spent."""
-        assert self._process.stdin is not None
+    def ask(self, request: bytes, understand: Callable[[Header, bytes], T]) -> T:
+        """What it finds in a file. After any failure but the file's own, this worker is spent.
+
+        `understand` looks at what it answers before it believes it.
+        """
+        deadline = time.monotonic() + self._limits.seconds
         try:
-            self._process.stdin.write(request(str(path.absolute()), name[-_LONGEST_NAME:]))
+            self._send(request, deadline)
         except OSError as error:
             self._end()
             raise GoneError from error
         try:
-            header, body = self._receive(time.monotonic() + self._limits.seconds)
+            header, body = self._receive(deadline)
             self.spent = header.get("last") is not False
-            return answer(header, body)
+            return understand(header, body)
         except TimeoutError:
             self._end()
             raise self._limits.too_slow() from None
@@ -102,6 +108,18 @@ class Worker:
         except BrokenFrameError as error:
             self._end()
             raise ExtractionError("crashed", f"its parser answered nonsense: {error}") from error
+
+    def _send(self, request: bytes, deadline: float) -> None:
+        """One that does not even listen is not waited for longer than one that reads."""
+        assert self._process.stdin is not None
+        pipe = self._process.stdin.fileno()
+        ready = select.poll()
+        ready.register(pipe, select.POLLOUT)
+        rest = memoryview(request)
+        while rest:
+            if not ready.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                raise TimeoutError
+            rest = rest[os.write(pipe, rest[:_ATOMIC]) :]
 
     def kill(self) -> None:
         with self._lock:

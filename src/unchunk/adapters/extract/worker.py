@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from unchunk.adapters.extract.confinement import allow_seconds, confine
@@ -17,7 +18,7 @@ from unchunk.adapters.extract.reading import read_file
 from unchunk.errors import ExtractionError
 
 _MOST_FILES = 500
-_MOST_REQUEST = 1 * MiB
+_MOST_REQUEST = 16 * MiB
 
 
 def main(arguments: list[str]) -> None:  # pragma: no cover  # runs in a process of its own
@@ -41,28 +42,44 @@ def serve(source: int, sink: int, limits: Limits) -> None:
     _write(sink, packed({"held": most_held()}))
     for served in range(1, _MOST_FILES + 1):
         try:
-            _, body = read_frame(read, _MOST_REQUEST)
+            header, body = read_frame(read, _MOST_REQUEST)
         except EOFError:
             return
-        path, name = requested(body)
         allow_seconds(limits.seconds)
         last = served == _MOST_FILES
-        frame, last = _answered(path, name, limits, last=last)
+        frame, last = _answered(header.get("task"), body, limits, last=last)
         _write(sink, frame)
         if last:
             return
 
 
-def _answered(path: str, name: str, limits: Limits, *, last: bool) -> tuple[bytes, bool]:
+def _answered(task: object, asked: bytes, limits: Limits, *, last: bool) -> tuple[bytes, bool]:
     try:
-        extracted = read_file(Path(path), name, limits)
+        done = _done(task, asked, limits)
         last = last or _resident() > limits.memory // 4
-        return reply(extracted, last=last), last
+        return done(last), last
     except BaseException as error:  # noqa: BLE001  # the edge of the process; Rust panics too
         known = explained(error, limits)
     # A parser that failed in a way of its own may have left anything behind.
     last = last or known.code in ("crashed", "too-much-memory") or _resident() > limits.memory // 4
     return refusal(known, last=last), last
+
+
+def _done(task: object, asked: bytes, limits: Limits) -> Callable[[bool], bytes]:
+    """The answer, but for whether it is the last one."""
+    if task is None:
+        path, name = requested(asked)
+        extracted = read_file(Path(path), name, limits)
+        return lambda last: reply(extracted, last=last)
+    # Only a worker that draws needs what draws.
+    from unchunk.adapters.extract import drawing  # noqa: PLC0415
+
+    where, page, *rest = json.loads(asked)
+    if task == "draw":
+        body = drawing.draw(Path(where), page, *rest)
+    else:
+        body = json.dumps(drawing.locate(Path(where), page, *rest)).encode()
+    return lambda last: packed({"last": last}, body)
 
 
 def explained(error: BaseException, limits: Limits) -> ExtractionError:

@@ -20,12 +20,13 @@ from unchunk.adapters.llm.patience import Patience
 from unchunk.adapters.llm.requests import ChatRequest, Limit, limit_of
 from unchunk.errors import ProviderUnavailableError, UnchunkError
 from unchunk.ports import Delta, Message, Sampling
+from unchunk.telemetry import span_headers
 
 # The SDK takes keys, organizations and whole headers out of the environment, and none of that is
 # for the server that the settings name. Nor is it told what machine this is.
 _SENT = frozenset(
     {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
-    | {"transfer-encoding", "user-agent", "x-request-id"}
+    | {"transfer-encoding", "user-agent", "x-request-id", "traceparent", "tracestate"}
 )
 _NO_KEY = "none"  # The SDK wants one; it does not leave.
 _ASKING = 3.0
@@ -132,6 +133,7 @@ class OpenAIChatModel:
         """Status errors stay as they are: they may be answered by asking otherwise."""
         seconds = min(self._patience.begin, left)
         headers = {"Accept": "text/event-stream", "Content-Type": "application/json"}
+        headers |= span_headers()
         if request_id:
             headers["X-Request-ID"] = quote(request_id, safe=" !#$&'()*+,/:;=?@[]~")
         answer, begun = None, False

@@ -1,0 +1,121 @@
+"""The notice that a server leaves in the home of the library that it has open.
+
+It says where the server is, and a secret by which it knows whoever can read the file: the user who
+started it. The file is locked as long as that process lives, so one that was killed leaves nothing
+that could be taken for a server.
+"""
+
+import fcntl
+import json
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from logging import WARNING
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from unchunk.domain import OwnerId
+from unchunk.errors import LibraryInUseError
+from unchunk.telemetry import log
+
+FILE = "server.json"
+PREFIX = "ur_"
+_LONGEST = 10_000
+# What listens everywhere is reached here.
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - not to listen on
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """`owner` is whose documents it works on for whoever shows its `secret`."""
+
+    url: str
+    pid: int
+    owner: OwnerId
+    version: str
+    secret: str = field(repr=False)
+
+    def check(self, owner: OwnerId, version: str) -> None:
+        """Raise if it works for others, or in another way, than whoever asks it."""
+        where = f"the server at {self.url} (process {self.pid})"
+        if self.owner != owner:
+            raise LibraryInUseError(
+                f"{where} works for the owner {self.owner!r}, and the settings here name"
+                f" {owner!r}: end it first"
+            )
+        if self.version != version:
+            raise LibraryInUseError(
+                f"{where} is of version {self.version}, and this is {version}: start it anew"
+            )
+
+    def in_the_way(self, what: str) -> LibraryInUseError:
+        return LibraryInUseError(
+            f"{what} needs the library for itself, and a server has it at {self.url}"
+            f" (process {self.pid}): end that one first"
+        )
+
+
+class Notice:
+    """What is told in the home, once the address is known."""
+
+    def __init__(self, home: Path, owner: OwnerId, version: str) -> None:
+        self.secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
+        self._path, self._owner, self._version = home / FILE, owner, version
+        self._fd = -1
+
+    def tell(self, address: str) -> None:
+        running = Running(_near(address), os.getpid(), self._owner, self._version, self.secret)
+        beside = self._path.with_name(f".{FILE}.{uuid4().hex}")
+        try:
+            self._fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            os.write(self._fd, json.dumps(asdict(running)).encode())
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whole and locked from when others see it.
+            beside.replace(self._path)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            log("commands will not find this server: %s: %s", self._path, error, level=WARNING)
+
+    def take_back(self) -> None:
+        """Another server may have put its own in the place of this one: that stays."""
+        if self._fd < 0:
+            return
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(self._fd), self._path.stat()):
+                self._path.unlink()
+        os.close(self._fd)
+        self._fd = -1
+
+
+def find(home: Path) -> Running | None:
+    """The server that has the library of this home; None if none does that this user may know."""
+    try:
+        fd = os.open(home / FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if not _is_locked(fd):
+            return None
+        found = json.loads(os.read(fd, _LONGEST))
+        return Running(**found)
+    except (OSError, ValueError, TypeError):
+        return None
+    finally:
+        os.close(fd)
+
+
+def _is_locked(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _near(address: str) -> str:
+    """The address as seen from this machine."""
+    parts = urlsplit(address)
+    host = _EVERYWHERE.get(parts.hostname or "")
+    return address if host is None else f"{parts.scheme}://{host}:{parts.port}"

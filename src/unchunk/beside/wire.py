@@ -1,0 +1,130 @@
+"""What goes between a command and the server beside it: lines of JSON, one for each value.
+
+Both ends are of one version, so the values are those of the engine, as they are. A line holds what
+is `told` on the way, the `result`, or the `error` that there is instead of it.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from unchunk import errors
+from unchunk.chat.events import (
+    Cited,
+    Done,
+    Event,
+    Failed,
+    Planned,
+    SourcesFound,
+    Token,
+    Used,
+    Warned,
+)
+from unchunk.errors import (
+    ExtractionError,
+    InvalidInputError,
+    PermanentError,
+    TransientError,
+    UnchunkError,
+)
+from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.shelf import Where
+
+T = TypeVar("T")
+PATH = "/api/beside"
+ADD = f"{PATH}/add"
+
+# Those with nested values; a model may give half a character, which only the others let pass.
+_NESTED: dict[str, TypeAdapter[Any]] = {
+    one.kind: TypeAdapter(one) for one in (Planned, SourcesFound, Cited)
+}
+_FLAT = {one.kind: one for one in (Token, Warned, Used, Done, Failed)}
+_ERRORS: dict[str, type[UnchunkError]] = {
+    name: one
+    for name, one in vars(errors).items()
+    if isinstance(one, type) and issubclass(one, UnchunkError) and one is not ExtractionError
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """Which documents a call is about; for some calls, none means all."""
+
+    documents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """A question, and how much is wanted of what is found."""
+
+    question: str
+    where: Where = field(default_factory=Where)
+    limit: int = 10
+    chunks_per_doc: int | None = 3
+    include_adjacent: bool = True
+    min_score: float | None = None
+    budget: int | None = None
+
+    @property
+    def amount(self) -> Amount:
+        return Amount(
+            self.limit, self.chunks_per_doc, self.include_adjacent, self.min_score, self.budget
+        )
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+
+
+def written(kind: Any, value: object) -> Any:  # noqa: ANN401 - a type as it is annotated, and JSON
+    return _adapter(kind).dump_python(value, mode="json")
+
+
+def read(kind: type[T], value: object) -> T:
+    """Raises `InvalidInputError` for what is none of its kind."""
+    try:
+        return cast("T", _adapter(kind).validate_python(value))
+    except ValidationError as error:
+        raise InvalidInputError(
+            f"this is no {kind.__name__}: {error.error_count()} errors"
+        ) from None
+
+
+def read_body(kind: type[T], body: bytes) -> T:
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidInputError("this is no JSON") from None
+    return read(kind, given)
+
+
+def written_event(event: Event) -> dict[str, object]:
+    nested = _NESTED.get(event.kind)
+    value = nested.dump_python(event, mode="json") if nested else event.as_dict()
+    return {"kind": event.kind, "value": value}
+
+
+def read_event(given: dict[str, Any]) -> Event:
+    kind, value = given["kind"], given["value"]
+    if kind in _FLAT:
+        return cast("Event", _FLAT[kind](**value))
+    return cast("Event", _NESTED[kind].validate_python(value))
+
+
+def written_error(error: UnchunkError) -> dict[str, object]:
+    return {
+        "type": type(error).__name__,
+        "message": str(error),
+        "transient": isinstance(error, TransientError),
+    }
+
+
+def read_error(given: dict[str, Any]) -> UnchunkError:
+    """The same error as over there, if it is one that needs only its message."""
+    kind, message = _ERRORS.get(given["type"]), given["message"]
+    if kind is not None:
+        return kind(message)
+    return TransientError(message) if given["transient"] else PermanentError(message)

@@ -1,0 +1,201 @@
+"""What the commands of this machine ask of the server that has their library.
+
+One route for all of it, which speaks in the engine's own values, for commands of the same version
+alone; other programs have the rest of the API. It can do no more than that can.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from logging import ERROR
+from traceback import format_exc
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from unchunk.beside.wire import (
+    ADD,
+    PATH,
+    Documents,
+    Looking,
+    read_body,
+    written,
+    written_error,
+    written_event,
+)
+from unchunk.chat.request import ChatRequest
+from unchunk.domain import OwnerId
+from unchunk.errors import NotFoundError, TransientError, UnchunkError
+from unchunk.library.ingest import Event, Outcome
+from unchunk.library.purging import Receipt
+from unchunk.library.reindexing import Reindexed
+from unchunk.retrieval.retriever import Evidence
+from unchunk.retrieval.snippets import Found
+from unchunk.server.access import House, InHouse, Owner, RequestId, limited_of
+from unchunk.server.rendering import rendered
+from unchunk.server.streaming import attended
+from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN
+from unchunk.server.uploads import received
+from unchunk.telemetry import log
+
+router = APIRouter(include_in_schema=False)
+UPLOADS = frozenset({ADD})
+
+Line = dict[str, object]
+Say = Callable[[object], None]
+_INTERNAL = "something went wrong inside the server; its log tells what, under request {name}"
+
+
+@router.post(ADD)
+async def add(request: Request, house: InHouse, owner: Owner, name: RequestId) -> Response:
+    """Take a file in, and tell how far it is."""
+    async with received(request, house.options.upload_folder, house.options.max_upload) as sent:
+        kept = await house.engine.keep_file(
+            sent.path,
+            sent.fields.get("name", ""),
+            folder=sent.fields.get("folder", ""),
+            owner=owner,
+        )
+
+    async def work(say: Say) -> object:
+        if kept.result != "waiting":
+            return written(Outcome, kept)
+        outcomes = await house.engine.retry(
+            kept.document, owner=owner, report=lambda event: say(written(Event, event))
+        )
+        # None where another brought it in meanwhile.
+        return written(Outcome, outcomes[0] if outcomes else replace(kept, result="unchanged"))
+
+    return _Lines(house, owner, name, _told(work))
+
+
+@router.post(f"{PATH}/{{call}}")
+async def act(
+    call: str, request: Request, house: InHouse, owner: Owner, name: RequestId
+) -> Response:
+    body = await request.body()
+    if call == "chat":
+        house.streams.check(limited_of(request))
+        asked = read_body(ChatRequest, body)
+        return _Lines(house, owner, name, _chat(house, asked, owner, name))
+    if call not in _CALLS:
+        raise NotFoundError(f"there is no call {call[:50]!r}: is the command of another version?")
+    kind, work = _CALLS[call]
+    given = read_body(kind, body)
+    return _Lines(house, owner, name, _told(lambda say: work(house, owner, given, say)))
+
+
+async def _retry(house: House, owner: OwnerId, given: Documents, say: Say) -> object:
+    outcomes = await house.engine.retry(
+        *given.documents, owner=owner, report=lambda event: say(written(Event, event))
+    )
+    return [written(Outcome, one) for one in outcomes]
+
+
+async def _delete(house: House, owner: OwnerId, given: Documents, _: Say) -> object:
+    chosen = [await house.engine.document(one, owner=owner) for one in given.documents]
+    with house.forgetting(*(one.id for one in chosen)):
+        receipts = [await house.engine.delete(one.id, owner=owner) for one in chosen]
+    return [written(Receipt, one) for one in receipts]
+
+
+async def _reindex(house: House, owner: OwnerId, given: Documents, say: Say) -> object:
+    done = await house.engine.reindex(*given.documents, owner=owner, report=lambda *step: say(step))
+    return written(Reindexed, done)
+
+
+async def _search(house: House, owner: OwnerId, given: Looking, _: Say) -> object:
+    found = await house.engine.search(
+        given.question, limit=given.limit, where=given.where, owner=owner
+    )
+    return written(Found, found)
+
+
+async def _retrieve(house: House, owner: OwnerId, given: Looking, _: Say) -> object:
+    evidence = await house.engine.retrieve(
+        given.question, where=given.where, amount=given.amount, owner=owner
+    )
+    return written(Evidence, evidence)
+
+
+_CALLS: dict[str, tuple[type[Any], Callable[[House, OwnerId, Any, Say], Awaitable[object]]]] = {
+    "retry": (Documents, _retry),
+    "delete": (Documents, _delete),
+    "reindex": (Documents, _reindex),
+    "search": (Looking, _search),
+    "retrieve": (Looking, _retrieve),
+}
+
+
+async def _chat(
+    house: House, asked: ChatRequest, owner: OwnerId, name: str
+) -> AsyncGenerator[Line]:
+    async with aclosing(house.engine.chat(asked, owner=owner, request_id=name)) as events:
+        async for event in events:
+            yield {"told": written_event(event)}
+    yield {"result": None}
+
+
+async def _told(work: Callable[[Say], Awaitable[object]]) -> AsyncGenerator[Line]:
+    """What `work` says on the way, and what it gives."""
+    said: asyncio.Queue[Line | None] = asyncio.Queue()
+    task = asyncio.ensure_future(work(lambda value: said.put_nowait({"told": value})))
+    task.add_done_callback(lambda _: said.put_nowait(None))
+    try:
+        while (line := await said.get()) is not None:
+            yield line
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=LAST_WORDS)
+    yield {"result": task.result()}
+
+
+class _Lines(Response):
+    """Lines of JSON while the work goes on. Whoever goes away ends it, and so does the server."""
+
+    media_type = "application/x-ndjson"
+
+    def __init__(
+        self, house: House, owner: OwnerId, name: str, lines: AsyncGenerator[Line]
+    ) -> None:
+        self._house, self._owner, self._name, self._lines = house, owner, name, lines
+        self.status_code = 200
+        self.background = None
+        self.init_headers()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del scope
+        work: asyncio.Task[object] = asyncio.create_task(self._send(send))
+        self._house.streams.follow(work, self._owner)
+        await attended(receive, work)
+
+    async def _send(self, send: Send) -> object:
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(start)
+        async for line in self._guarded():
+            async with asyncio.timeout(self._house.options.stall_seconds):
+                body = rendered(line) + b"\n"
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return None
+
+    async def _guarded(self) -> AsyncIterator[Line]:
+        """What goes wrong is the last line."""
+        try:
+            async with aclosing(self._lines) as lines:
+                async for line in lines:
+                    yield line
+        except asyncio.CancelledError:
+            if not self._house.streams.is_closing:
+                raise
+            yield {"error": written_error(TransientError(SHUTTING_DOWN.message))}
+        except UnchunkError as error:
+            yield {"error": written_error(error)}
+        except Exception:  # noqa: BLE001 - the edge of this request: whoever asked is told
+            log("a call failed: %s", format_exc(), level=ERROR)
+            message = _INTERNAL.format(name=self._name)
+            yield {"error": {"type": "", "message": message, "transient": False}}
