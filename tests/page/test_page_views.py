@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from adapters.llm.scripted import ScriptedModel
-from page.browsing import Visit
+from page.browsing import Gate, Visit
 from page.papers import handbook
 
 QUESTION = "What is a keeper paid in a year?"
@@ -59,6 +59,24 @@ def test_why_looks_into_any_question(visit: Visit, model: ScriptedModel) -> None
     page.get_by_role("button", name="Look").click()
     expect(page.locator(".message pre")).to_have_text("When is the lamp lit?")
     assert len(model.asked) == asked
+
+
+def test_what_is_typed_while_why_is_still_loading_is_not_looked_into(visit: Visit) -> None:
+    looks: list[str] = []
+    folders = Gate(visit.page, "**/api/folders")
+    visit.page.on(
+        "request",
+        lambda sent: looks.append(sent.url) if sent.url.endswith("/api/retrieve") else None,
+    )
+    visit.go("#/why")
+    page = visit.page
+    page.get_by_label("Question").fill("When is the la")
+    with page.expect_response("**/api/folders"):
+        folders.open()
+    page.get_by_label("Question").fill("When is the lamp lit?")
+    page.get_by_role("button", name="Look").click()
+    expect(page.get_by_role("heading", name="The prompt")).to_be_visible()
+    assert len(looks) == 1
 
 
 def test_status_tells_parts_engine_library_and_counters(visit: Visit) -> None:

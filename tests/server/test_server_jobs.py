@@ -439,11 +439,24 @@ def test_a_job_that_does_not_end_is_parked_and_goes_on_at_the_next_start(
         comes_in(it, 2)
 
 
-def comes_in(it: House, count: int) -> None:
-    client = it["local"]
+def test_what_was_on_its_way_in_goes_on_for_every_owner(tmp_path: Path, embedder: Provider) -> None:
+    embedder.plan.extend([held(embedder)] * 2)
+    options = Options(job_grace=0, require_keys=True, upload_folder=tmp_path / "uploads")
+    settings = by(embedder)
+    with house(tmp_path, "ann", "bob", options=options, settings=settings) as it:
+        for owner in ("ann", "bob"):
+            later(it[owner], "a.txt", f"{owner} {TIDES}")
+        eventually(lambda: embedder.running == 2)
+    with house(tmp_path, "ann", "bob", settings=settings) as it:
+        for owner in ("ann", "bob"):
+            comes_in(it, 1, owner)
+
+
+def comes_in(it: House, count: int, owner: str = "local") -> None:
+    client = it[owner]
     eventually(lambda: client.get("/api/documents?state=live").json()["total"] == count, PATIENCE)
     eventually(lambda: all(one["state"] == "done" for one in jobs(client)), PATIENCE)
-    assert {one["kind"] for one in jobs(client)} == {"upload"}
+    assert [one["kind"] for one in jobs(client)] == ["upload"] * count
 
 
 def states_in(folder: Path, embedder: Provider) -> dict[str, str]:
@@ -531,3 +544,16 @@ def test_what_another_process_may_be_at_is_left_to_it(tmp_path: Path) -> None:
             assert replace(document, draft=None).status == "pending"
 
     asyncio.run(scene())
+
+
+def test_a_server_whose_catalog_fails_at_first_answers_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_: Engine) -> list[Document]:
+        await asyncio.sleep(0)
+        raise OutputError("the disk is full")
+
+    monkeypatch.setattr(Engine, "coming", broken)
+    with house(tmp_path) as it:
+        assert jobs(it["local"]) == []
+        assert add(it["local"], "a.txt", TIDES)

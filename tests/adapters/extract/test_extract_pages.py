@@ -22,6 +22,7 @@ from unchunk.adapters.extract import drawing, pages
 from unchunk.adapters.extract.formats import PDF, READ_AGAIN
 from unchunk.adapters.extract.limits import Limits, MiB
 from unchunk.adapters.extract.pages import IsolatedPages
+from unchunk.adapters.extract.png import png
 from unchunk.adapters.extract.reading import read_file
 from unchunk.domain import Extracted, Mark, Version
 from unchunk.errors import ExtractionError
@@ -132,6 +133,18 @@ def test_every_sample_is_drawn_or_fails_with_its_reason() -> None:
     assert len(paths) > 80
     assert set(found) <= {"drawn", "damaged"}
     assert found.count("drawn") > 0.75 * len(paths)
+
+
+@pytest.mark.skipif(not DATA.exists(), reason=MISSING)
+def test_what_was_filled_into_a_form_is_drawn() -> None:
+    path = SAMPLES / "py-pdf-sample-files" / "012-libreoffice-form" / "libreoffice-form.pdf"
+    filled = drawing.draw(path, 1, 400)
+    opened = PdfDocument(path)
+    assert opened.get_formtype()
+    bitmap = opened[0].render(scale=400 / opened[0].get_width(), rev_byteorder=True)
+    plain = png(bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride)
+    assert size_of(plain) == size_of(filled)
+    assert plain != filled
 
 
 def test_a_page_has_the_width_that_is_asked_for_and_shows_something(page: Path) -> None:

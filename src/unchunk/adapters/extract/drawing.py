@@ -5,7 +5,7 @@ Knows nothing of isolation. A hostile file may take the process down: see `pages
 
 import ctypes
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,9 +57,7 @@ class _Box(NamedTuple):
 
 def draw(path: Path, page: int, width: int) -> bytes:
     """A PNG of page `page`, counted from 1, so many pixels wide unless it is very tall."""
-    with _opened(path, page) as (document, opened):
-        if document.get_formtype():
-            document.init_forms()
+    with _opened(path, page) as opened:
         across, down = opened.get_size()
         scale = min(width / across, _TALLEST * width / down)
         try:
@@ -72,7 +70,7 @@ def draw(path: Path, page: int, width: int) -> bytes:
 
 def locate(path: Path, page: int, text: str, start: int, end: int) -> list[Mark]:
     """Where `text[start:end]` stands on a page whose whole text is `text`, line by line."""
-    with _opened(path, page) as (_, opened):
+    with _opened(path, page) as opened:
         content = opened.get_textpage()
         try:
             drawn = "".join(
@@ -87,12 +85,15 @@ def locate(path: Path, page: int, text: str, start: int, end: int) -> list[Mark]
 
 
 @contextmanager
-def _opened(path: Path, page: int) -> Iterator[tuple[PdfDocument, PdfPage]]:
+def _opened(path: Path, page: int) -> Iterator[PdfPage]:
     try:
         document = PdfDocument(path)
     except PdfiumError as error:
         raise ExtractionError("damaged", "its pages cannot be found") from error
     try:
+        # What was filled into a form; without that, the rest of the page is drawn all the same.
+        with suppress(PdfiumError):
+            document.init_forms()
         if not 0 < page <= len(document):
             raise ExtractionError("damaged", f"it has no page {page}")
         try:
@@ -101,7 +102,7 @@ def _opened(path: Path, page: int) -> Iterator[tuple[PdfDocument, PdfPage]]:
             raise ExtractionError("damaged", f"page {page} cannot be read") from error
         if min(opened.get_size()) <= 0:
             raise ExtractionError("damaged", f"page {page} has no size")
-        yield document, opened
+        yield opened
         opened.close()
     finally:
         document.close()

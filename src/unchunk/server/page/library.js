@@ -97,12 +97,13 @@ class Library {
   }
 
   async open() {
+    // What is dropped before the list is there counts, too.
+    this.stops.push(takeDrops(this.folder, this.context.notify));
     await this.refresh();
     const onReturn = () => !document.hidden && this.refresh().catch(() => {});
     document.addEventListener("visibilitychange", onReturn);
     this.stops.push(
       jobs.watch((current) => this.heard(current)),
-      takeDrops(this.folder, this.context.notify),
       () => document.removeEventListener("visibilitychange", onReturn),
     );
     transfer.goOn();

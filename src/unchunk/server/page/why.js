@@ -101,8 +101,9 @@ class Playground {
     } catch {
       // All of them, then.
     }
-    if (this.question.value.trim()) await this.look();
-    else this.question.focus();
+    // Only what the address asks: somebody may be typing already.
+    if (this.asked?.message.trim()) await this.look();
+    else if (!this.question.value) this.question.focus();
   }
 
   async look() {
