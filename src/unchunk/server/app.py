@@ -107,22 +107,30 @@ def create_app(
     app.router.routes.append(agents.route)
     handle_faults(app)
     describe(app, options)
-    app.include_router(signing_in.router)
-    app.include_router(retrieving.router)
-    for router in (chat.router, sockets.router, conversations.router, chunkenizer.router):
-        app.include_router(router)
-    app.include_router(chunkenizer.router, prefix="/api")
-    # At the root for Chunkenizer's clients.
-    app.include_router(documents.router)
-    app.include_router(documents.router, prefix="/api")
-    for router in (documents.folders_router, progress.router, reading.router, viewing.router):
-        app.include_router(router)
-    app.include_router(operations.health_router)
-    app.include_router(operations.health_router, prefix="/api")
-    app.include_router(operations.router)
-    app.include_router(beside.router)
-    app.include_router(pages.router)
+    _include_routes(app)
     return app
+
+
+def _include_routes(app: FastAPI) -> None:
+    # At the root, too, for Chunkenizer's clients.
+    for router in (chunkenizer.router, documents.router, operations.health_router):
+        app.include_router(router)
+        app.include_router(router, prefix="/api")
+    for router in (
+        signing_in.router,
+        retrieving.router,
+        chat.router,
+        sockets.router,
+        conversations.router,
+        documents.folders_router,
+        progress.router,
+        reading.router,
+        viewing.router,
+        operations.router,
+        beside.router,
+        pages.router,
+    ):
+        app.include_router(router)
 
 
 async def _opened(opening: Engine | Callable[[], Awaitable[Engine]], options: Options) -> Engine:
