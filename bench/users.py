@@ -186,6 +186,7 @@ def _keep(
         "memory_kb": [*memory],
     }
     results = Path(__file__).parent / "results" / "users.json"
+    results.parent.mkdir(exist_ok=True)
     results.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
 
 
