@@ -84,6 +84,7 @@ def main() -> int:
     for name, figure in figures._asdict().items():
         print(f"{name:<22}{figure}")
     results = Path(__file__).parent / "results" / "chat.json"
+    results.parent.mkdir(exist_ok=True)
     results.write_text(json.dumps(figures._asdict(), indent=1) + "\n", "utf-8")
     return 0 if figures.whole == figures.streams else 1
 
