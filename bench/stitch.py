@@ -42,7 +42,8 @@ def main() -> None:
         "markup": dict(corpus.markup()[::step]),
         "generated": dict(corpus.generated()[:: min(step, 3)]),
     }
-    lines = [*_rates(corpora), "", *_speed([1, 4] if quick else [1, 4, 16, 100])]
+    speed = [*_speed([1, 4] if quick else [1, 4, 16, 100]), "", *_larger_windows()]
+    lines = [*_rates(corpora), "", *speed]
     print("\n".join(lines))
     results = ROOT / "bench" / "results" / "stitch.json"
     results.parent.mkdir(exist_ok=True)
@@ -177,8 +178,6 @@ def _literal(files: Chunks) -> dict[str, str]:
 
 def _speed(sizes: Sequence[int]) -> list[str]:
     strategy = ChunkingStrategy("tokens", 800, 400)
-    # The same megabyte again and again, of all kinds of text, so that sizes compare.
-    base = "\n\n".join(text for _, text in corpus.natural()[::9])[:MEGABYTE]
     lines = [
         "## Speed under a known strategy (800/400 tokens), CPU time",
         "",
@@ -187,7 +186,7 @@ def _speed(sizes: Sequence[int]) -> list[str]:
     ]
     first = 0.0
     for size in sizes:
-        text = (base * (size * MEGABYTE // len(base) + 1))[: size * MEGABYTE]
+        text = _megabytes(size)
         chunks = list(get_encoding().windows(text, strategy.size, strategy.overlap))
         result, total, encoding = _timed(partial(stitch, chunks, strategy))
         if result.text != text:
@@ -195,11 +194,9 @@ def _speed(sizes: Sequence[int]) -> list[str]:
         rest = total - encoding
         first = first or rest
         once = _cpu(partial(_literally, chunks))
-        pairs = list(pairwise(chunks))[:200]
-        each = _cpu(partial(_overlaps, pairs))
         lines.append(
             f"| {size} MB | {encoding:.2f} s | {rest:.2f} s | {size / rest:.1f}"
-            f" | {rest / first:.1f}x | {once:.2f} s | {each * len(chunks) / len(pairs):.1f} s |"
+            f" | {rest / first:.1f}x | {once:.2f} s | {_each_literally(chunks):.1f} s |"
         )
         print(lines[-1], file=sys.stderr)
     return lines
@@ -224,6 +221,45 @@ def _timed(work: Callable[[], Stitched]) -> tuple[Stitched, float, float]:
         return result, time.process_time() - began, spent
     finally:
         encoding._encode = real  # type: ignore[method-assign]  # noqa: SLF001
+
+
+def _larger_windows() -> list[str]:
+    """Stitching with its check, beside the literal search for the overlap of each pair."""
+    size = 4
+    text = _megabytes(size)
+    lines = [
+        f"## {size} MB in larger and larger windows of tokens, CPU time",
+        "",
+        "| window | stitched and verified | MB/s | literal, each pair | literal, to ours |",
+        "|" + "---|" * 5,
+    ]
+    for window in (200, 800, 1600, 4096):
+        strategy = ChunkingStrategy("tokens", window, window // 2)
+        chunks = list(get_encoding().windows(text, strategy.size, strategy.overlap))
+        began = time.process_time()
+        result = stitch(chunks, strategy)
+        ours = time.process_time() - began
+        if result.text != text:
+            raise SystemExit(f"{strategy}: the text did not come back")
+        literal = _each_literally(chunks)
+        lines.append(
+            f"| {strategy} | {ours:.2f} s | {size / ours:.1f} | {literal:.1f} s"
+            f" | {literal / ours:.1f}x |"
+        )
+        print(lines[-1], file=sys.stderr)
+    return lines
+
+
+def _megabytes(size: int) -> str:
+    """The same megabyte again and again, of all kinds of text, so that sizes compare."""
+    base = "\n\n".join(text for _, text in corpus.natural()[::9])[:MEGABYTE]
+    return (base * (size * MEGABYTE // len(base) + 1))[: size * MEGABYTE]
+
+
+def _each_literally(chunks: Sequence[str]) -> float:
+    """What it takes to look at each pair, from some of them."""
+    pairs = list(pairwise(chunks))[:200]
+    return _cpu(partial(_overlaps, pairs)) * len(chunks) / len(pairs)
 
 
 def _cpu(work: Callable[[], object]) -> float:

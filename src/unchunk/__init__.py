@@ -20,6 +20,12 @@ from unchunk.library.purging import Receipt
 from unchunk.opening import open_collection, rag_search, retrieve_chunks
 from unchunk.opening import open_library as open  # noqa: A004 - read as `unchunk.open`
 from unchunk.ports import Sampling
+from unchunk.rescue import (
+    RAGTextRetrievalParams,
+    ReconstructionResult,
+    get_filename_from_file,
+    retrieve_and_reconstruct_files,
+)
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.collection import Collection
 from unchunk.retrieval.evidence import ChunkResult, Gap, Passage, ReconstructedDocument
@@ -65,8 +71,10 @@ __all__ = [
     "Passage",
     "QueryAnalyzer",
     "QueryPlan",
+    "RAGTextRetrievalParams",
     "Receipt",
     "ReconstructedDocument",
+    "ReconstructionResult",
     "Related",
     "Sampling",
     "Seam",
@@ -80,10 +88,12 @@ __all__ = [
     "chunk",
     "chunk_text",
     "detect_chunk_overlap",
+    "get_filename_from_file",
     "inject_rag_context",
     "open",
     "open_collection",
     "rag_search",
+    "retrieve_and_reconstruct_files",
     "retrieve_chunks",
     "stitch",
     "stitch_chunks",

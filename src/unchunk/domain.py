@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from hashlib import sha1, sha256
 from math import isfinite
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from unchunk.errors import InvalidInputError, InvalidStrategyError
@@ -21,6 +21,9 @@ Unit = Literal["tokens", "words", "chars"]
 # all: what its owner may. metrics: only to read what the server counts.
 KeyScope = Literal["all", "metrics"]
 EncodingName = Literal["cl100k_base", "o200k_base"]
+
+LONGEST_NAME: Final = 1000
+"""How many characters the name of a document may have."""
 
 
 class Span(NamedTuple):

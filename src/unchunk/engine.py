@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.talking import Talk, Talking
@@ -37,8 +37,9 @@ from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
 from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.search import LibraryShelf
 from unchunk.retrieval.shelf import EVERYWHERE, Card, Where
-from unchunk.retrieval.similarity import similarity
+from unchunk.retrieval.similarity import Embedded, embedded, similarity
 from unchunk.retrieval.snippets import Found
+from unchunk.stores import StoreParts, VectorStores
 from unchunk.telemetry import Condition, Telemetry, job, log
 
 # Documents that are deleted together: a flush costs the same for one as for many.
@@ -87,6 +88,7 @@ class Engine(Talking, Reading):
         manner: Manner,
         talk: Talk,
         keyring: Keyring,
+        stores: StoreParts,
     ) -> None:
         """`own` is where the library's own files are; `closed` is called when all is closed."""
         self._closed, self._is_closed = closed, False
@@ -112,6 +114,7 @@ class Engine(Talking, Reading):
         Talking.__init__(self, answering, owner)
         self._talk = talk
         self.keyring = keyring
+        self.stores = VectorStores(self, parts.catalog, stores)
 
     async def start(self) -> None:
         """Finish what a crash interrupted; what cannot be done now is left for the next time.
@@ -186,17 +189,20 @@ class Engine(Talking, Reading):
         folder: str = "",
         owner: OwnerId | None = None,
         attributes: Mapping[str, object] | None = None,
+        distinct: bool = False,
     ) -> Outcome:
         """As `add_file`, but the file is only kept, and `retry` goes on with it: it is "waiting".
 
         Nothing of it is lost from here on. What the same bytes are already is told at once.
+        With `distinct` it is a new document in any case, under a name that is free.
         """
         whose = self._whose(owner)
         with suppress(TransientError):
             self._parts.spaces.check()
         with job():
             ingest = Ingest(self._parts, self._flow, silent)
-            outcome = await ingest.keep(Source(path, check_name(name)), whose, _folder(folder))
+            source = Source(path, check_name(name))
+            outcome = await ingest.keep(source, whose, _folder(folder), distinct=distinct)
             if attributes is not None and outcome.document:
                 await self._parts.catalog.describe(whose, outcome.document, attributes)
         return outcome
@@ -371,6 +377,13 @@ class Engine(Talking, Reading):
             show_content=show_content,
         )
 
+    async def embed(
+        self, texts: Sequence[str], role: Literal["document", "query"] = "document"
+    ) -> Embedded:
+        """Vectors as the library's own. What its embedder cannot read to the end is refused."""
+        await self._settle()
+        return await embedded(self._parts.spaces.embedder, texts, role)
+
     async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
         """As `ChunkAwareRetriever.find_file_by_name`, on this library."""
         return await self._asking.find_file_by_name(name, self._whose(owner))
@@ -405,9 +418,13 @@ class Engine(Talking, Reading):
     async def makeup(self) -> Makeup:
         """What the library is made of now, which may be otherwise than the settings want."""
         spaces, model = self._parts.spaces, self._talk.model
-        identity = next((one.identity for one in spaces.all), None)
         window = await model.window() if model else None
-        return Makeup(identity, spaces.kind, spaces.chunking, model.name if model else "", window)
+        return Makeup(self.embedder, spaces.kind, spaces.chunking, self.chat_model, window)
+
+    @property
+    def embedder(self) -> EmbedderIdentity | None:
+        """The one that the library is built with; None where none has answered yet."""
+        return next((one.identity for one in self._parts.spaces.all), None)
 
     @property
     def telemetry(self) -> Telemetry:

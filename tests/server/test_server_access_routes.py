@@ -43,9 +43,24 @@ NO_IDS = {"/page/{name}", "/api/beside/{call}"}
 BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("PATCH", "/api/conversations/{conversation}"): {"json": {"title": "Mine now"}},
     ("GET", "/api/documents/{document}/pages/{page}/marks"): {"params": {"start": 0, "end": 9}},
+    ("POST", "/v1/vector_stores/{store}"): {"json": {"name": "Mine now"}},
+    ("POST", "/v1/vector_stores/{store}/search"): {"json": {"query": "tide tables"}},
+    ("POST", "/v1/vector_stores/{store}/files"): {"json": {"file_id": "file-1"}},
+    ("POST", "/v1/vector_stores/{store}/files/{file}"): {"json": {"attributes": {"mine": True}}},
+    ("POST", "/v1/vector_stores/{store}/file_batches"): {"json": {"file_ids": ["file-1"]}},
+}
+# Under OpenAI's API, errors are called as it calls them.
+REFUSALS = {
+    False: ("type", "key-needed", "wrong-key"),
+    True: ("code", "key_needed", "invalid_api_key"),
 }
 NEVER = {
     "document": "0123456789abcdef",
+    "file": "file-0123456789abcdef",
+    "store": "vs_fedcba9876543210",
+    "batch": "vsfb_89abcdef01234567",
+    "model": "unchunk/vs_fedcba9876543210",
+    "response": "resp_0f1e2d3c4b5a6978",
     "conversation": "0123456789abcdef",
     "stream": "A" * 20,
     "job": "A" * 16,
@@ -123,6 +138,13 @@ def _fill(place: Place, anna: httpx2.Client) -> None:
     begun = anna.post(f"/api/documents/{place.ids['document']}/reindex")
     assert begun.status_code == 202, begun.text
     place.ids["job"] = begun.json()["job"]["id"]
+    file = f"file-{place.ids['document']}"
+    store = anna.post("/v1/vector_stores", json={"name": "Tides"}).json()["id"]
+    batch = anna.post(f"/v1/vector_stores/{store}/file_batches", json={"file_ids": [file]})
+    place.ids.update(file=file, store=store, batch=batch.json()["id"])
+    asked = {"model": "unchunk", "input": "Where are the tide tables?"}
+    response = anna.post("/v1/responses", json=asked).json()["id"]
+    place.ids.update(response=response, model=f"unchunk/{store}")
     place.ids.update(page="1", number="1")
 
 
@@ -152,8 +174,9 @@ def test_a_route_is_closed_without_a_key_unless_it_is_named_here(place: Place, w
         return
     assert reply.status_code == wrong.status_code == 401
     if way.method != "HEAD":
-        assert reply.json()["error"]["type"] == "key-needed"
-        assert wrong.json()["error"]["type"] == "wrong-key"
+        name, needed, refused_as = REFUSALS[way.path.startswith("/v1/")]
+        assert reply.json()["error"][name] == needed
+        assert wrong.json()["error"][name] == refused_as
 
 
 @pytest.mark.parametrize("way", [one for one in WAYS if one.method != "WEBSOCKET"], ids=str)
@@ -204,6 +227,8 @@ def test_what_is_anothers_is_not_there_exactly_as_what_never_was(place: Place, w
         talk = anna.get(f"/api/conversations/{place.ids['conversation']}").json()
         assert talk["title"] != "Mine now"
         assert anna.get(f"/api/jobs/{place.ids['job']}").status_code == 200
+        store = anna.get(f"/v1/vector_stores/{place.ids['store']}").json()
+        assert (store["name"], store["file_counts"]["total"]) == ("Tides", 1)
         assert anna.get(f"/api/chat/stream/{place.ids['stream']}").status_code == 200
 
 

@@ -6,7 +6,7 @@ need it.
 """
 
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -88,6 +88,18 @@ class EngineBeside:
                 files, _AT_ONCE, lambda one: self._add(one, folder, Path(aside), report)
             )
 
+    async def add_file(
+        self,
+        path: Path,
+        name: str,
+        *,
+        folder: str = "",
+        attributes: Mapping[str, object] | None = None,
+    ) -> Outcome:
+        with TemporaryDirectory(prefix="unchunk-") as aside:
+            source = Source(path, check_name(name))
+            return await self._add(source, folder, Path(aside), silent, attributes)
+
     async def retry(
         self,
         *documents: str,
@@ -160,7 +172,12 @@ class EngineBeside:
             await self._engine.close()
 
     async def _add(
-        self, source: Source, folder: str, aside: Path, report: Callable[[Event], None]
+        self,
+        source: Source,
+        folder: str,
+        aside: Path,
+        report: Callable[[Event], None],
+        attributes: Mapping[str, object] | None = None,
     ) -> Outcome:
         try:
             check_name(source.name)
@@ -172,6 +189,8 @@ class EngineBeside:
             return Outcome(source.name, "failed", error_code=code, error=str(error))
         report(Event("read", source.name))
         fields = {"name": source.name, "folder": folder}
+        if attributes is not None:
+            fields["attributes"] = json.dumps(attributes)
         try:
             with staged.path.open("rb") as file:
                 sent = {"file": ("file", file, "application/octet-stream")}

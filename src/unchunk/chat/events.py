@@ -5,7 +5,8 @@ with citations among them, usage, done; warnings anywhere. An error ends a strea
 answer, and stands before `done` where there is one in spite of it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Literal
 
@@ -224,6 +225,12 @@ def gather(events: Iterable[Event], unfinished: Finish = "failed") -> Answer:
         done.conversation or (plan.conversation if plan else ""),
         done.turn,
     )
+
+
+async def gathered(events: AsyncGenerator[Event, None]) -> Answer:
+    """The same of a stream that is still to come, which is closed in any case."""
+    async with aclosing(events):
+        return gather([event async for event in events])
 
 
 def source(document: ReconstructedDocument, *, with_text: bool = True) -> dict[str, object]:

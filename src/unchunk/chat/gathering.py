@@ -9,7 +9,7 @@ from unchunk.chat.budget import Room, as_sent, within
 from unchunk.chat.context import Context, render
 from unchunk.chat.events import Warned
 from unchunk.chat.parts import ChatParts
-from unchunk.chat.request import Asked
+from unchunk.chat.request import Asked, ChatRequest
 from unchunk.chat.rewriting import rewrite
 from unchunk.errors import InvalidInputError, UnchunkError
 from unchunk.retrieval.amount import Amount
@@ -37,7 +37,7 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
     began = perf_counter()
     rewritten, warnings = await rewrite(parts, asked) if parts.manner.rewrite else ("", [])
     try:
-        amount = within(parts.manner.amount, room, parts.model)
+        amount = within(_wanted(parts.manner.amount, asked.request), room, parts.model)
         found = await _fitted(_search(parts, asked, rewritten), amount, room)
     except InvalidInputError:
         raise
@@ -74,6 +74,15 @@ def log_retrieval(
         " context_size=%d chunks=%d",
         *(asked.request_id, top_k > 0, top_k, took, size, chunks),
     )
+
+
+def _wanted(usual: Amount, request: ChatRequest) -> Amount:
+    amount = usual
+    if request.limit is not None:
+        amount = replace(amount, limit=request.limit, hits=request.limit)
+    if request.min_score is not None:
+        amount = replace(amount, min_score=request.min_score)
+    return amount
 
 
 def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:

@@ -37,7 +37,8 @@ class ChatRequest:
     The last of the user's `messages` is the question. In a kept `conversation` that one is all
     that is needed: what was said before is known. With `rag_enabled` False the messages go to the
     model as they are. `strict` refuses to answer without evidence. What is to `include` is part of
-    the evidence whether a search finds it or not, as far as it is there and there is room.
+    the evidence whether a search finds it or not, as far as it is there and there is room. The
+    search finds at most `limit` chunks for it, none of them below `min_score`.
     """
 
     messages: tuple[Message, ...]
@@ -50,6 +51,8 @@ class ChatRequest:
     system_prompt: str | None = None
     sampling: Sampling = field(default_factory=Sampling)
     include: tuple[Stretch, ...] = ()
+    limit: int | None = None
+    min_score: float | None = None
 
     def __post_init__(self) -> None:
         """Lists are taken, too, such as come out of JSON."""

@@ -1,11 +1,10 @@
 """Questions to a library, and the conversations that they make."""
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from unchunk.chat.budget import room, within
-from unchunk.chat.events import Answer, Event, gather
+from unchunk.chat.events import Answer, Event, gathered
 from unchunk.chat.explaining import Explanation, explain
 from unchunk.chat.parts import ChatManner, ChatParts, Elsewhere
 from unchunk.chat.request import ChatRequest
@@ -59,8 +58,7 @@ class Talking:
         request = question
         if isinstance(request, str):
             request = ChatRequest(messages_of(request))
-        async with aclosing(self.chat(request, owner=owner, request_id=request_id)) as events:
-            return gather([event async for event in events])
+        return await gathered(self.chat(request, owner=owner, request_id=request_id))
 
     async def explain(
         self,
@@ -76,6 +74,12 @@ class Talking:
         """
         whose = self._whose(owner)
         return await explain(self._answering, request, whose, request_id, before_turn)
+
+    @property
+    def chat_model(self) -> str:
+        """Which model answers; empty where none is set up, and answers are quotes."""
+        model = self._answering.model
+        return model.name if model else ""
 
     async def conversations(
         self,

@@ -12,6 +12,7 @@ from unchunk.cli.keys import keys
 from unchunk.cli.library import COMMANDS
 from unchunk.cli.mcp import mcp
 from unchunk.cli.models import models
+from unchunk.cli.recover import recover
 from unchunk.cli.search import search
 from unchunk.cli.serve import serve
 from unchunk.cli.stitch import stitch
@@ -47,6 +48,7 @@ for command in (
     mcp,
     evaluate,
     models,
+    recover,
     stitch,
 ):
     main.add_command(command)

@@ -43,7 +43,7 @@ def stitch(
     --size and --overlap tell it.
     """
     try:
-        strategy = _strategy(unit, size, overlap)
+        strategy = known_strategy(unit, size, overlap)
         files = read_chunks(chunks, getattr(chunks, "name", "<stdin>"))
         reports = _recover(files, strategy, output, suffix)
     except UnchunkError as error:
@@ -51,7 +51,8 @@ def stitch(
     _summarise(reports, output)
 
 
-def _strategy(unit: Unit, size: int | None, overlap: int | None) -> ChunkingStrategy | None:
+def known_strategy(unit: Unit, size: int | None, overlap: int | None) -> ChunkingStrategy | None:
+    """The strategy that options tell, if they do."""
     if size is None and overlap is None:
         return None
     if size is None or overlap is None:

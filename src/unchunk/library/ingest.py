@@ -85,13 +85,15 @@ class Ingest:
         self._parts.spaces.check()
         return await each(sources, self._flow.width, partial(self._take, owner, folder))
 
-    async def keep(self, source: Source, owner: OwnerId, folder: str) -> Outcome:
+    async def keep(
+        self, source: Source, owner: OwnerId, folder: str, *, distinct: bool = False
+    ) -> Outcome:
         """Only keep a file, to go on with by `resume`; nobody else's work is waited for.
 
         It is then "waiting", unless there is nothing to go on with. Needs neither embedder nor
-        index.
+        index. With `distinct` it is a new document in any case, under a name that is free.
         """
-        return await self._staged(owner, folder, source, self._kept)
+        return await self._staged(owner, folder, source, self._kept, distinct=distinct)
 
     async def resume(self, documents: Iterable[Document]) -> list[Outcome]:
         """Go on with documents that are pending or failed, from the bytes that are kept."""
@@ -103,7 +105,15 @@ class Ingest:
             async with self._flow.room.hold(_size_of(source)):
                 return await self._staged(owner, folder, source, self._alone)
 
-    async def _staged(self, owner: OwnerId, folder: str, source: Source, go_on: _GoOn) -> Outcome:
+    async def _staged(
+        self,
+        owner: OwnerId,
+        folder: str,
+        source: Source,
+        go_on: _GoOn,
+        *,
+        distinct: bool = False,
+    ) -> Outcome:
         """Copy a file aside, note it as a draft, and go on with it."""
         parts = self._parts
         try:
@@ -114,7 +124,9 @@ class Ingest:
             with parts.telemetry.stage("read"):
                 staged = await stage(source, parts.incoming, parts.max_bytes)
         except ExtractionError as error:
-            document = await parts.catalog.begin(owner, folder, name, checksum="", size=0, blob="")
+            document = await parts.catalog.begin(
+                owner, folder, name, checksum="", size=0, blob="", distinct=distinct
+            )
             async with parts.desk.hold(document.id):
                 return await self._fail(document, error.code, str(error))
         try:
@@ -122,7 +134,13 @@ class Ingest:
             # the other way round it would leave bytes that nobody knows.
             blob = blob_key(owner, datetime.now(UTC).date(), uuid4())
             document = await parts.catalog.begin(
-                owner, folder, name, checksum=staged.checksum, size=staged.size, blob=blob
+                owner,
+                folder,
+                name,
+                checksum=staged.checksum,
+                size=staged.size,
+                blob=blob,
+                distinct=distinct,
             )
             self._report(Event("read", name))
             if document.live is not None and document.live.checksum == staged.checksum:

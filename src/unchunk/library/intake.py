@@ -14,9 +14,9 @@ from typing import NamedTuple
 from unicodedata import category
 from uuid import uuid4
 
+from unchunk.domain import LONGEST_NAME
 from unchunk.errors import ExtractionError, InvalidInputError, OutputError
 
-_LONGEST_NAME = 1000
 _BLOCK = 1 << 20
 
 
@@ -129,8 +129,8 @@ def check_name(name: str) -> str:
     problem = (
         "is empty"
         if not name.strip()
-        else f"is longer than {_LONGEST_NAME} characters"
-        if len(name) > _LONGEST_NAME
+        else f"is longer than {LONGEST_NAME} characters"
+        if len(name) > LONGEST_NAME
         else "holds characters that no name has"
         if any(category(character) in ("Cc", "Cs") for character in name)
         else "leads out of its folder"

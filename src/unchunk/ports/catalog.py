@@ -31,7 +31,15 @@ class Catalog(Protocol):
     """
 
     async def begin(
-        self, owner: OwnerId, folder: str, name: str, *, checksum: str, size: int, blob: str
+        self,
+        owner: OwnerId,
+        folder: str,
+        name: str,
+        *,
+        checksum: str,
+        size: int,
+        blob: str,
+        distinct: bool = False,
     ) -> Document:
         """Note bytes that came in, as the draft of a new document or of the one of that name.
 
@@ -39,6 +47,10 @@ class Catalog(Protocol):
         remains; if a draft that did not fail has it, nothing changes. The document is returned
         as it then is, and the caller drops its blob. Any other draft is replaced and becomes
         remains; a failure is forgotten.
+
+        With `distinct` it is always a new document, whatever else has the same bytes, under a
+        name that none has in the folder: where `name.txt` is taken, `name (2).txt` and so on,
+        cut where it would get longer than `LONGEST_NAME`.
         """
         ...
 

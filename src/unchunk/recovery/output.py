@@ -11,9 +11,11 @@ from unchunk.errors import OutputError
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\ud800-\udfff]+')
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
 _LONGEST = 180
+_LONGEST_ID = 40
 
 REPORT = "report.json"
-"""The one file that is no recovered text; no text is written under its name."""
+RECOVERY = "recovery.json"
+"""What tells of the recovered texts; none of them is written under these names."""
 
 
 def safe_names(names: Iterable[str], suffix: str) -> Iterator[tuple[str, str]]:
@@ -25,29 +27,60 @@ def safe_names(names: Iterable[str], suffix: str) -> Iterator[tuple[str, str]]:
     taken = {REPORT}
     suffix = _UNSAFE.sub("_", suffix)
     for name in names:
-        plain = _UNSAFE.sub("_", name).strip(". ") or "unnamed"
-        if _RESERVED.match(plain):
-            plain = f"_{plain}"
-        plain = plain.encode()[:_LONGEST].decode("utf-8", "ignore")
-        candidate, number = plain + suffix, 1
-        while candidate.casefold() in taken:
-            number += 1
-            candidate = f"{plain}~{number}{suffix}"
-        taken.add(candidate.casefold())
-        yield name, candidate
+        yield name, _free(_plain(name), suffix, taken)
 
 
-def write_whole(path: Path, text: str) -> int:
-    """Write `text` and return its bytes; what was there before stays until all is written."""
-    data = text.encode("utf-8", "surrogatepass")
+def named_files(files: Iterable[tuple[str, str]], suffix: str) -> Iterator[tuple[str, str]]:
+    """For each name and id a file name as `safe_names` makes it, without the suffix and with it.
+
+    The first of several files of one name keeps it; the others have their ids behind it.
+    """
+    taken = {REPORT, RECOVERY}
+    suffix = _UNSAFE.sub("_", suffix)
+    for name, identity in files:
+        plain = _plain(name)
+        if (plain + suffix).casefold() in taken:
+            own = _UNSAFE.sub("_", identity).encode()[:_LONGEST_ID].decode("utf-8", "ignore")
+            plain = f"{plain}~{own}"
+        output = _free(plain, suffix, taken)
+        yield output[: len(output) - len(suffix)] if suffix else output, output
+
+
+def _plain(name: str) -> str:
+    plain = _UNSAFE.sub("_", name).strip(". ") or "unnamed"
+    if _RESERVED.match(plain):
+        plain = f"_{plain}"
+    return plain.encode()[:_LONGEST].decode("utf-8", "ignore")
+
+
+def _free(plain: str, suffix: str, taken: set[str]) -> str:
+    candidate, number = plain + suffix, 1
+    while candidate.casefold() in taken:
+        number += 1
+        candidate = f"{plain}~{number}{suffix}"
+    taken.add(candidate.casefold())
+    return candidate
+
+
+def write_whole(
+    path: Path, text: str | bytes, *, aside: Path | None = None, sync: bool = True
+) -> int:
+    """Write `text` and return its bytes; what was there before stays until all is written.
+
+    A link in its place is replaced and not followed. It is made in `aside`, where that is given.
+    With `sync` it is on the disk when this returns.
+    """
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".unchunk-", delete=False) as file:
+        place = aside or path.parent
+        with tempfile.NamedTemporaryFile(dir=place, prefix=".unchunk-", delete=False) as file:
             temporary = Path(file.name)
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:

@@ -16,7 +16,8 @@ class Amount:
     `min_score` None means what is sensible for the scorer. `budget` is in what `measure`
     counts, and None means no end. The first `full_documents` come whole where the question asks
     for it, each cut around its matches at `full_length` characters. Where the best hit is worth 1,
-    what is worth less than `stop` is left out, neighbours too.
+    what is worth less than `stop` is left out, neighbours too. With `hits`, no more chunks than that
+    are found in all, and so no more passages.
     """
 
     limit: int = 10
@@ -29,6 +30,7 @@ class Amount:
     full_length: int = 8000
     also_see: bool = True
     stop: float = 0.0
+    hits: int | None = None
 
 
 def check(question: str, amount: Amount) -> None:
@@ -39,5 +41,7 @@ def check(question: str, amount: Amount) -> None:
         raise InvalidInputError(f"limit {amount.limit} is not between 1 and {MOST}")
     if amount.chunks_per_doc is not None and amount.chunks_per_doc < 1:
         raise InvalidInputError(f"chunks_per_doc {amount.chunks_per_doc} is less than 1")
+    if amount.hits is not None and amount.hits < 1:
+        raise InvalidInputError(f"hits {amount.hits} is less than 1")
     if amount.min_score is not None and isnan(amount.min_score):
         raise InvalidInputError("min_score is no number")

@@ -32,6 +32,7 @@ _NET = 30
 _FURTHER = 0.97
 _WEAK = "weak beside the best"
 _BEYOND = "beyond the documents that were asked for"
+_TOO_MANY = "beyond the chunks that were asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Request:
 
     Where the best hit is worth 1, those that are worth less than `stop` are left out. `also` are
     chunks that an earlier answer cited, or whoever asks, wanted whether they are found or not;
-    those in `best` are worth 1, too.
+    those in `best` are worth 1, too. `hits` is how many chunks may be found in all.
     """
 
     texts: tuple[str, ...]
@@ -53,6 +54,7 @@ class Request:
     stop: float = 0.0
     also: tuple[tuple[DocumentId, int], ...] = ()
     best: frozenset[tuple[DocumentId, int]] = frozenset()
+    hits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class Looker:
         kept, copied = _without_copies(found, sheets)
         copied += [_named(one, sheets) for one in dropped if one.same_as in sheets]
         dropped = [one for one in dropped if one.same_as not in sheets]
+        kept = _best(kept, request, dropped)
         drafts = _drafts(kept, sheets, request, dropped)
         notes += [note for draft in drafts for note in draft.sheet.notes]
         return Look(
@@ -136,7 +139,8 @@ class Looker:
         return kept
 
     async def _find(self, request: Request) -> Ranked:
-        depth = max(_NET, request.limit * (request.chunks_per_doc or 1), self._reranked)
+        wide = request.limit * (request.chunks_per_doc or 1)
+        depth = max(_NET, wide, request.hits or 0, self._reranked)
         every = [
             await self._shelf.find(
                 text,
@@ -281,6 +285,15 @@ def _twins(
         if checksum and known.setdefault(checksum, document) != document:
             twins[document] = known[checksum]
     return twins
+
+
+def _best(found: list[Candidate], request: Request, dropped: list[Dropped]) -> list[Candidate]:
+    """As many as are wanted; those that are wanted anyway do not count."""
+    anyway = set(request.also)
+    counted = [one for one in found if one.place[::2] not in anyway]
+    beyond = counted[request.hits :] if request.hits is not None else []
+    dropped += [Dropped(one.place, one.score, _TOO_MANY) for one in beyond]
+    return [one for one in found if one not in beyond]
 
 
 def _drafts(

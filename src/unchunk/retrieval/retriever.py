@@ -280,6 +280,7 @@ class ChunkAwareRetriever:
             int(amount.include_adjacent),
             amount.min_score,
             amount.stop,
+            hits=amount.hits,
         )
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:

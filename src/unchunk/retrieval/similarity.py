@@ -1,10 +1,33 @@
-"""How near in meaning texts are to a question, by the embedder that a library was built with."""
+"""Texts by their meaning, as the embedder sees them that a library was built with."""
 
+import asyncio
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from unchunk.errors import UnchunkError
-from unchunk.ports import OpenSpace
+from unchunk.errors import InvalidInputError, UnchunkError
+from unchunk.ports import Embedder, OpenSpace, Role, Vectors
 from unchunk.telemetry import log
+
+
+class Embedded(NamedTuple):
+    """One row for each text; `tokens` is what they took together, in those of `model`."""
+
+    vectors: Vectors
+    tokens: int
+    model: str
+
+
+async def embedded(embedder: Embedder, texts: Sequence[str], role: Role) -> Embedded:
+    """Refuses a text that the embedder would not read to its end."""
+    counts = await asyncio.to_thread(embedder.count_tokens, texts)
+    most = embedder.identity.max_tokens
+    for at, count in enumerate(counts):
+        if count > most:
+            raise InvalidInputError(
+                f"text {at} has {count} tokens, and {embedder.identity.name} reads {most}: cut it"
+            )
+    vectors = await embedder.embed(texts, role)
+    return Embedded(vectors, sum(counts), embedder.identity.name)
 
 
 async def similarity(

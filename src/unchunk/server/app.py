@@ -36,6 +36,8 @@ from unchunk.server.guarding import Guard
 from unchunk.server.jobs import Jobs
 from unchunk.server.limits import Limits
 from unchunk.server.metrics import Metrics
+from unchunk.server.openai import routing as openai
+from unchunk.server.openai.azure import Azure
 from unchunk.server.options import Options
 from unchunk.server.pictures import Pictures
 from unchunk.server.proxies import Proxied
@@ -43,6 +45,7 @@ from unchunk.server.receiving import Receiving
 from unchunk.server.sessions import Sessions
 from unchunk.server.shielding import Shield
 from unchunk.server.streams import Streams
+from unchunk.server.sweeping import keep_sweeping
 from unchunk.server.tracing import Tracing
 
 
@@ -54,7 +57,7 @@ def create_app(
     Where it cannot be opened, `app.state.failure` says why.
     """
     options, metrics, agents = options or Options(), Metrics(), Agents()
-    uploads = UPLOADS | beside.UPLOADS
+    uploads = UPLOADS | beside.UPLOADS | openai.UPLOADS
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -73,12 +76,14 @@ def create_app(
         app.state.house = House(
             engine, streams, options, checkup, metrics, sessions, limits, jobs, pictures
         )
-        beginning = asyncio.create_task(begin(app.state.house))
+        house: House = app.state.house
+        chores = [asyncio.create_task(chore(house)) for chore in (begin, keep_sweeping)]
         try:
             yield
         finally:
-            beginning.cancel()
-            await asyncio.wait([beginning])
+            for chore in chores:
+                chore.cancel()
+            await asyncio.wait(chores)
             await streams.close()
             await jobs.close()
             await agents.close()
@@ -94,6 +99,7 @@ def create_app(
         # Its own traces would hold what somebody asked.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         middleware=[
+            Middleware(Azure),
             Middleware(Shield),
             *([Middleware(Proxied)] if options.behind_proxy else []),
             Middleware(Tracing, metrics=metrics),
@@ -128,6 +134,7 @@ def _include_routes(app: FastAPI) -> None:
         viewing.router,
         operations.router,
         beside.router,
+        openai.router,
         pages.router,
     ):
         app.include_router(router)

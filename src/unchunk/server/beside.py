@@ -27,7 +27,7 @@ from unchunk.beside.wire import (
     written_event,
 )
 from unchunk.chat.request import ChatRequest
-from unchunk.domain import OwnerId
+from unchunk.domain import OwnerId, json_object
 from unchunk.errors import NotFoundError, TransientError, UnchunkError
 from unchunk.library.ingest import Event, Outcome
 from unchunk.library.purging import Receipt
@@ -53,11 +53,13 @@ _INTERNAL = "something went wrong inside the server; its log tells what, under r
 async def add(request: Request, house: InHouse, owner: Owner, name: RequestId) -> Response:
     """Take a file in, and tell how far it is."""
     async with received(request, house.options.upload_folder, house.options.max_upload) as sent:
+        given = sent.fields.get("attributes")
         kept = await house.engine.keep_file(
             sent.path,
             sent.fields.get("name", ""),
             folder=sent.fields.get("folder", ""),
             owner=owner,
+            attributes=None if given is None else _attributes(given),
         )
 
     async def work(say: Say) -> object:
@@ -86,6 +88,10 @@ async def act(
     kind, work = _CALLS[call]
     given = read_body(kind, body)
     return _Lines(house, owner, name, _told(lambda say: work(house, owner, given, say)))
+
+
+def _attributes(given: str) -> dict[str, object]:
+    return json_object(read_body(dict[str, object], given.encode()), "attributes")
 
 
 async def _retry(house: House, owner: OwnerId, given: Documents, say: Say) -> object:

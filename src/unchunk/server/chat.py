@@ -1,29 +1,23 @@
 """Answers over HTTP: whole, or as they are written."""
 
-import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Header, Request
 from starlette.responses import Response
 
-from unchunk.chat.events import Answer, Event, gather
+from unchunk.chat.events import Answer, gathered
 from unchunk.domain import OwnerId
-from unchunk.errors import InvalidInputError, MissingPartError, TransientError
+from unchunk.errors import InvalidInputError, MissingPartError
 from unchunk.server.access import House, InHouse, Owner, RequestId, limited_of
 from unchunk.server.answers import EVENTS, AnswerReply
 from unchunk.server.bodies import ChatBody
 from unchunk.server.documented import told
 from unchunk.server.rendering import reply
-from unchunk.server.streaming import NOBODY, EventStream, attended
-from unchunk.server.streams import SHUTTING_DOWN
+from unchunk.server.streaming import NOBODY, EventStream, done_for, reply_of
 from unchunk.server.tracing import request_id
 
 router = APIRouter(prefix="/api/chat", tags=["chat"])
 
-# What is wrong with a question is known at once, and is then no stream but an error.
-_FIRST_EVENT = 2.0
 _OVER = {"description": "Nothing is left of the stream: do not come again."}
 _SSE: dict[int | str, dict[str, Any]] = {200: EVENTS, 204: _OVER}
 _Place = Annotated[str | None, Header(max_length=200, description="The last event that came")]
@@ -36,14 +30,8 @@ async def chat(
     """The whole answer, with its sources. Whoever goes away stops it."""
     house.streams.check(limited_of(request))
     events = house.engine.chat(body.request(), owner=owner, request_id=name)
-    work = asyncio.create_task(_gathered(events))
-    house.streams.follow(cast("asyncio.Task[object]", work), owner)
-    await attended(request.receive, work)
-    if not work.done() or work.cancelled():
-        if house.streams.is_closing:
-            raise TransientError(SHUTTING_DOWN.message)
-        return Response(status_code=NOBODY)
-    return _told(work.result(), name)
+    answer = await done_for(request.receive, house.streams, owner, gathered(events))
+    return Response(status_code=NOBODY) if answer is None else _told(answer, name)
 
 
 @router.post(
@@ -68,12 +56,7 @@ async def chat_stream(
         raise InvalidInputError("nothing is asked: send a body with `message` or `messages`")
     events = house.engine.chat(body.request(), owner=owner, request_id=request_id(request))
     stream = house.streams.begin(owner, events, limited_of(request))
-    with house.streams.reading(stream):
-        await stream.begun(min(_FIRST_EVENT, house.options.heartbeat_seconds))
-    if stream.error is not None:
-        await house.streams.stop(stream)
-        raise stream.error
-    return EventStream(house.streams, stream, house.options)
+    return await reply_of(house.streams, stream, house.options)
 
 
 @router.get("/stream/{stream}", response_class=Response, responses=told(None, 400, 404, 410) | _SSE)
@@ -98,11 +81,6 @@ def _resumed(house: House, owner: OwnerId, event_id: str) -> Response:
         # What tells an `EventSource` not to come again.
         return Response(status_code=204)
     return EventStream(house.streams, stream, house.options, after)
-
-
-async def _gathered(events: AsyncGenerator[Event]) -> Answer:
-    async with aclosing(events):
-        return gather([event async for event in events])
 
 
 def _told(answer: Answer, name: str) -> Response:

@@ -24,8 +24,8 @@ Ask your documents, and answer from whole passages.
 Errors are `{"error": {"type", "message", "request_id"}, "detail"}`: `type` is for programs, `message`
 for people. All offsets count Unicode characters. Times are ISO 8601. Ids say nothing.
 
-Beside what is here, `/api/chat/ws` answers over a WebSocket, `/mcp` has tools for agents, and `/` is
-the page.
+Beside what is here, `/api/chat/ws` answers over a WebSocket, `/mcp` has tools for agents, `/v1` is
+OpenAI's API, and `/` is the page.
 """
 TAGS = [
     {"name": "chat", "description": "Questions, answered whole or as the answer is written."},

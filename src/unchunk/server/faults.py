@@ -1,9 +1,10 @@
 """What goes wrong, as replies of one shape: `error` for programs and people, `detail` as FastAPI
-has it, for clients that know no other.
+has it, for clients that know no other. Under OpenAI's API it is OpenAI's shape.
 """
 
 import re
 from collections.abc import Sequence
+from http import HTTPStatus
 from math import ceil
 
 from fastapi import FastAPI, Request
@@ -12,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.routing import Match
+from starlette.types import Receive, Scope, Send
 
 from unchunk.chat.events import Failed
 from unchunk.errors import (
@@ -27,7 +29,8 @@ from unchunk.errors import (
     TransientError,
     UnchunkError,
 )
-from unchunk.server.rendering import reply
+from unchunk.server.openai import faults as openai
+from unchunk.server.rendering import rendered, reply
 
 
 class GoneError(NotFoundError):
@@ -85,6 +88,26 @@ def handle_faults(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _malformed)
 
 
+class _Problem(Response):
+    """Which shape it has is known when it is sent: the path that was asked tells."""
+
+    def __init__(
+        self,
+        status: int,
+        body: dict[str, object],
+        in_openai: dict[str, object],
+        headers: dict[str, str] | None,
+    ) -> None:
+        super().__init__(rendered(body), status, headers, "application/json")
+        self._other = reply(in_openai, openai.status_of(status), headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if openai.is_asked(scope["path"]):
+            await self._other(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+
 def problem(
     status: int,
     kind: str,
@@ -92,10 +115,13 @@ def problem(
     request_id: str,
     *,
     detail: object = None,
+    param: str = "",
     headers: dict[str, str] | None = None,
 ) -> Response:
+    """`param` is where in a request the fault is, if in one place."""
     error = {"type": kind, "message": message, "request_id": request_id}
-    return reply({"error": error, "detail": detail or message}, status, headers)
+    body = {"error": error, "detail": detail or message}
+    return _Problem(status, body, openai.fault(status, kind, message, param), headers)
 
 
 def unforeseen(request_id: str) -> Response:
@@ -113,7 +139,9 @@ def foreseen(error: UnchunkError, request_id: str, message: str = "") -> Respons
     headers = {}
     if isinstance(error, ProviderUnavailableError) and error.retry_after is not None:
         headers["Retry-After"] = str(max(0, ceil(error.retry_after)))
-    return problem(_status(error), error.code, message or str(error), request_id, headers=headers)
+    param = error.param if isinstance(error, openai.WrongFieldError) else ""
+    told = message or str(error)
+    return problem(_status(error), error.code, told, request_id, param=param, headers=headers)
 
 
 def failed(error: Exception) -> Failed:
@@ -143,11 +171,13 @@ async def _foreseen(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    kind = _STATUSES.get(error.status_code, "refused")
+    kind, message = _STATUSES.get(error.status_code, "refused"), str(error.detail)
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = ", ".join(_allowed(request))
-    return problem(error.status_code, kind, str(error.detail), _id(request), headers=headers)
+    if openai.is_asked(request.url.path) and message == HTTPStatus(error.status_code).phrase:
+        message = openai.nowhere(request.method, request.url.path)
+    return problem(error.status_code, kind, message, _id(request), headers=headers)
 
 
 def _allowed(request: Request) -> list[str]:
@@ -164,10 +194,11 @@ def _allowed(request: Request) -> list[str]:
 async def _malformed(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     message, detail = described(error.errors())
+    param = openai.place(error.errors()[0]["loc"])
     sent = request.headers.get("content-type", "")
     if request.method == "POST" and not _JSON.match(sent):
         message = f"send JSON with content-type: application/json, not {sent[:50] or 'nothing'!r}"
-    return problem(422, "malformed", message, _id(request), detail=detail)
+    return problem(422, "malformed", message, _id(request), detail=detail, param=param)
 
 
 def _status(error: UnchunkError) -> int:

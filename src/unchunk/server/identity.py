@@ -97,10 +97,11 @@ async def check_csrf(scope: Scope, keyring: Keyring, session: Session) -> None:
 
 def _shown(headers: Headers) -> str | None:
     """The key that a request brings; two of them are none."""
-    given = headers.getlist("authorization") + headers.getlist("x-api-key")
+    bare = headers.getlist("x-api-key") + headers.getlist("api-key")
+    given = headers.getlist("authorization") + bare
     if len(given) != 1:
         return "" if given else None
-    if "x-api-key" in headers:
+    if bare:
         return given[0].strip()
     scheme, _, rest = given[0].strip().partition(" ")
     return rest.strip() if scheme.lower() == "bearer" else ""

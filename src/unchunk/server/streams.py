@@ -13,10 +13,11 @@ import secrets
 from array import array
 from asyncio import TimerHandle
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from logging import ERROR
 from traceback import format_exc
+from typing import ClassVar
 
 from unchunk.chat.events import Done, Event, Failed
 from unchunk.domain import OwnerId
@@ -39,8 +40,12 @@ _COME_AGAIN = 5.0
 
 
 class Stream:
-    """One answer as the bytes of an event stream; `error` is why it never began."""
+    """One answer as the bytes of an event stream; `error` is why it never began.
 
+    One that `is_for_one` reader ends when that one leaves, and cannot be read again.
+    """
+
+    is_for_one: ClassVar[bool] = False
     __slots__ = (
         "_buffer",
         "_ends",
@@ -82,9 +87,7 @@ class Stream:
         """Events count from 1, as their ids do."""
         data = rendered(event.as_dict())
         end = f"\nid: {self.id}:{self.count + 1}\n\n".encode()
-        self._buffer += b"event: %b\ndata: %b%b" % (event.kind.encode(), data, end)
-        self._ends.append(len(self._buffer))
-        self._tell()
+        self._append(b"event: %b\ndata: %b%b" % (event.kind.encode(), data, end))
 
     def end(self) -> None:
         self.is_over = True
@@ -134,6 +137,11 @@ class Stream:
                 except TimeoutError:
                     yield PING
 
+    def _append(self, data: bytes) -> None:
+        self._buffer += data
+        self._ends.append(len(self._buffer))
+        self._tell()
+
     def _tell(self) -> None:
         for news in self._news:
             news.set()
@@ -164,11 +172,18 @@ class Streams:
         return len(self._kept)
 
     def begin(
-        self, owner: OwnerId, events: AsyncGenerator[Event], limited: OwnerId | None = None
+        self,
+        owner: OwnerId,
+        events: AsyncGenerator[Event],
+        limited: OwnerId | None = None,
+        make: Callable[[str, OwnerId], Stream] = Stream,
     ) -> Stream:
-        """Write an answer; it stops if nobody reads it for as long as the options say."""
+        """Write an answer; it stops if nobody reads it for as long as the options say.
+
+        `make` is for who reads other bytes than ours.
+        """
         self.check(limited)
-        stream = Stream(self._name(owner), owner)
+        stream = make(self._name(owner), owner)
         self._running[stream.id] = stream
         stream.task = asyncio.create_task(self._write(stream, events))
         # A task that is stopped before it began does nothing itself.
@@ -281,7 +296,7 @@ class Streams:
             stream.add(stream.last_word)
         stream.end()
         self._forget(stream)
-        if stream.is_left or self.is_closing:
+        if stream.is_left or stream.is_for_one or self.is_closing:
             return
         self._kept[stream.id] = stream
         loop = asyncio.get_running_loop()

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from unchunk.domain import (
+    LONGEST_NAME,
     Chunk,
     Chunking,
     ChunkingStrategy,
@@ -277,6 +278,98 @@ class CatalogContract:
             Remains("me", old.document, old.generation, old.blob, old.space, gone=False)
         ]
         assert await catalog.text(old) == "old text", "until it is forgotten"
+
+    # Beside one of the same name.
+
+    @on_a_catalog
+    async def test_a_distinct_document_is_new_whatever_its_name_and_bytes(
+        self, catalog: Catalog
+    ) -> None:
+        first = await added(catalog, "a.txt", "text")
+        await added(catalog, "a.txt", "text", "you", "in")
+        checksum = live_of(first).checksum
+        begun = [
+            await catalog.begin(
+                "me", "", "a.txt", checksum=checksum, size=4, blob=str(number), distinct=True
+            )
+            for number in range(4)
+        ]
+        names = [f"a ({number}).txt" for number in (2, 3, 4, 5)]
+        assert [one.name for one in begun] == names
+        for number, one in enumerate(begun):
+            assert one.draft == Version(one.id, 1, checksum, 4, str(number))
+            assert await catalog.get("me", one.id) == one
+        assert await catalog.get("me", first.id) == first
+        assert await catalog.remains() == []
+        again = await catalog.begin("me", "", names[1], checksum=checksum, size=4, blob="again")
+        assert again == begun[1], "a name like any other"
+        alone = await catalog.begin(
+            "you", "", "a.txt", checksum=checksum, size=4, blob="b", distinct=True
+        )
+        assert alone.name == "a.txt"
+
+    @on_a_catalog
+    async def test_the_number_stands_before_the_ending_and_no_name_gets_too_long(
+        self, catalog: Catalog
+    ) -> None:
+        long = "x" * LONGEST_NAME
+        for name, second in (
+            ("read me", "read me (2)"),
+            ("a.tar.gz", "a.tar (2).gz"),
+            (".profile", ".profile (2)"),
+            ("a.d/b", "a.d/b (2)"),
+            ("a.", "a (2)."),
+            ("日本.md", "日本 (2).md"),
+            (long, long[:-4] + " (2)"),
+            (f"{long[:-4]}.txt", f"{long[:-8]} (2).txt"),
+            (f"a.{long[:-2]}", f"a.{long[:-6]} (2)"),
+        ):
+            begun = [
+                await catalog.begin("me", "", name, checksum="c", size=1, blob="", distinct=True)
+                for _ in range(2)
+            ]
+            assert [one.name for one in begun] == [name, second]
+            assert len(second) <= LONGEST_NAME
+        other = f"{long[:-1]}y"
+        begun = [
+            await catalog.begin("me", "", other, checksum="c", size=1, blob="", distinct=True)
+            for _ in range(2)
+        ]
+        assert [one.name for one in begun] == [other, long[:-4] + " (3)"]
+
+    @on_a_catalog
+    async def test_a_number_that_is_free_again_may_be_given_again(self, catalog: Catalog) -> None:
+        async def begin() -> Document:
+            return await catalog.begin("me", "", "a", checksum="c", size=1, blob="", distinct=True)
+
+        begun = [await begin() for _ in range(12)]
+        left = {one.id: one for one in begun}
+        for number in (0, 1, 4, 9):
+            await catalog.bury("me", begun[number].id)
+            del left[begun[number].id]
+        for _ in range(8):
+            one = await begin()
+            assert one.id not in left
+            left[one.id] = one
+        found = await catalog.find("me")
+        assert {one.id: one for one in found} == left
+        assert len({one.name for one in found}) == len(left)
+
+    def test_many_of_one_name_may_come_at_once(self) -> None:
+        async def scene() -> None:
+            async with self.opened() as one, self.opened() as other:
+                begun = await asyncio.gather(
+                    *(
+                        catalog.begin("me", "", "a", checksum="c", size=1, blob="", distinct=True)
+                        for _ in range(15)
+                        for catalog in (one, other)
+                    )
+                )
+                assert len({document.id for document in begun}) == 30
+                names = {"a", *(f"a ({number})" for number in range(2, 31))}
+                assert {document.name for document in begun} == names
+
+        asyncio.run(scene())
 
     # Failing.
 

@@ -47,7 +47,7 @@ async def open_collection(
     where, _, name = rest.rpartition("#")
     embedder: Embedder | None = None
     if kind != "chunkenizer":
-        names = _fields(fields)
+        names = fields_of(fields)
         embedder = RememberingEmbedder(await make_embedder(settings, settings.embedder, None))
         key = settings.collection_key or None
         try:
@@ -84,7 +84,7 @@ def check_place(place: str) -> None:
         )
 
 
-def _fields(given: str | Mapping[str, str]) -> "Fields":
+def fields_of(given: str | Mapping[str, str]) -> "Fields":
     from unchunk.adapters.sources.fields import PRESETS, Fields
 
     if isinstance(given, str):

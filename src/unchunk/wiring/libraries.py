@@ -21,6 +21,7 @@ from unchunk.library.spaces import Spaces, Wanted
 from unchunk.library.watching import WatchedEmbedder
 from unchunk.ports import Catalog, Embedder
 from unchunk.settings import FILE, Settings
+from unchunk.stores import StoreParts
 from unchunk.telemetry import Telemetry
 from unchunk.wiring.collections import ChatSource, check_place
 from unchunk.wiring.manners import TEMPLATES, chat_manner_of, manner_of
@@ -48,11 +49,18 @@ async def open_engine(settings: Settings) -> Engine:
     with ExitStack() as claim:
         manner = manner_of(settings)
         incoming, is_alone = claim.enter_context(_claimed(settings.home))
-        parts, talk, keyring = await _parts(settings, incoming)
+        parts, talk, keyring, stores = await _parts(settings, incoming)
         own = [settings.home / name for name in _OWN]
         closed = claim.pop_all().close
         engine = Engine(
-            parts, settings.owner, own, closed, manner=manner, talk=talk, keyring=keyring
+            parts,
+            settings.owner,
+            own,
+            closed,
+            manner=manner,
+            talk=talk,
+            keyring=keyring,
+            stores=stores,
         )
     if is_alone:
         await engine.start()
@@ -67,13 +75,17 @@ async def open_keyring(settings: Settings) -> Keyring:
     return Keyring(SqlKeys(database), database.close)
 
 
-async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyring]:
+async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyring, StoreParts]:
     from unchunk.adapters.blobs.folder import FolderBlobs
     from unchunk.adapters.catalog import (
         SqlCatalog,
         SqlConversations,
+        SqlFileNotes,
+        SqlKeptResponses,
         SqlKeys,
+        SqlMembers,
         SqlPrompts,
+        SqlStores,
         SqlVectorCache,
         open_database,
     )
@@ -117,7 +129,13 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyri
     elsewhere = ChatSource(settings) if settings.chat_source else None
     watched = None if model is None else WatchedChatModel(model, telemetry)
     talk = Talk(SqlConversations(database), SqlPrompts(database), manner, watched, elsewhere)
-    return parts, talk, Keyring(SqlKeys(database), database.close)
+    stores = StoreParts(
+        SqlStores(database),
+        SqlMembers(database),
+        SqlFileNotes(database),
+        SqlKeptResponses(database),
+    )
+    return parts, talk, Keyring(SqlKeys(database), database.close), stores
 
 
 @contextmanager

@@ -11,13 +11,19 @@ from sqlalchemy import MetaData, create_engine, inspect, text
 from unchunk.adapters.catalog import (
     SqlCatalog,
     SqlConversations,
+    SqlFileNotes,
+    SqlKeptResponses,
+    SqlMembers,
     SqlPrompts,
+    SqlStores,
     SqlVectorCache,
     open_database,
     upgrade,
 )
 from unchunk.adapters.catalog.schema import HEAD, REVISIONS
+from unchunk.ports import FileNote, KeptResponse, StoreFile, VectorStore
 from unchunk.testing.catalogs import added, drafted, live_of
+from unchunk.testing.shelves import NOON
 from unchunk.testing.vectorcaches import vectors_of
 
 FIRST = ("documents", "versions", "layouts", "texts", "remains", "vectors", "notes")
@@ -125,8 +131,13 @@ def test_a_library_of_the_first_version_comes_up_to_date_without_loss(
         talk = await talks.start("me")
         assert await talks.ask("me", talk.id, "Why?") == 0
         await SqlPrompts(database).set_prompt("me", "in", "Be brief.")
+        await SqlStores(database).add(VectorStore("vs_a", "me", "", NOON, NOON))
+        await SqlMembers(database).put("me", [StoreFile("vs_a", document.id, NOON)])
+        await SqlFileNotes(database).note("me", FileNote(document.id, "b.txt"))
+        await SqlKeptResponses(database).keep(KeptResponse("resp_a", "me", NOON, {}))
         await catalog.forget(await catalog.bury("me", document.id))
         assert await catalog.matching("me", attributes=[("team", "red")]) == []
+        assert await SqlMembers(database).live("me", ["vs_a"]) == []
         await catalog.close()
 
     asyncio.run(use_what_is_new())

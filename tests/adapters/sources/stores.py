@@ -191,7 +191,7 @@ def chunkenizer(kept: Chunkenizer) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            known = self.path == "/documents"
+            known = self.path.partition("?")[0] == "/documents"
             self._send(*(kept.trick or (200, kept.listed())) if known else (404, b"{}"))
 
         def do_POST(self) -> None:

@@ -380,3 +380,28 @@ def test_two_hundred_thousand_small_chunks_are_joined() -> None:
     result = stitch(chunks, chunker.strategy)
     assert result.text == text
     assert len(result.seams) == 199_999
+
+
+def test_a_last_chunk_that_repeats_a_few_tokens_is_read_as_the_other_files_show() -> None:
+    texts = {f"{n}": " ".join(f"{word}{n}" for word in range(400)) for n in range(6)}
+    texts["short"] = " ".join(f"word{n}" for n in range(151)) + "."
+    strategy = ChunkingStrategy("tokens", 400, 100)
+    cut = {
+        name: list(get_encoding().windows(text, strategy.size, strategy.overlap))
+        for name, text in texts.items()
+    }
+    assert len(cut["short"]) == 2
+    assert get_encoding().count(cut["short"][1]) < 10
+    assert stitch(cut["short"]).text != texts["short"]
+    found = stitch_files(cut)["short"]
+    assert found.text == texts["short"]
+    assert found.strategy == strategy
+
+
+def test_stripped_chunks_tell_how_many_tokens_they_had() -> None:
+    text = " ".join(f"word{n}" for n in range(151)) + "."
+    chunks = [chunk.strip() for chunk in get_encoding().windows(text, 100, 50)]
+    assert len(chunks[-1]) < 24, "its overlap alone would prove nothing"
+    found = stitch(chunks)
+    assert found.text == text
+    assert found.strategy == ChunkingStrategy("tokens", 100, 50)

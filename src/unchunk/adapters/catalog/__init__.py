@@ -3,16 +3,24 @@
 from unchunk.adapters.catalog.catalog import SqlCatalog
 from unchunk.adapters.catalog.conversations import SqlConversations
 from unchunk.adapters.catalog.database import Database, open_database
+from unchunk.adapters.catalog.filenotes import SqlFileNotes
 from unchunk.adapters.catalog.keys import SqlKeys
+from unchunk.adapters.catalog.members import SqlMembers
 from unchunk.adapters.catalog.prompts import SqlPrompts
+from unchunk.adapters.catalog.responses import SqlKeptResponses
+from unchunk.adapters.catalog.stores import SqlStores
 from unchunk.adapters.catalog.vectors import SqlVectorCache
 
 __all__ = [
     "Database",
     "SqlCatalog",
     "SqlConversations",
+    "SqlFileNotes",
+    "SqlKeptResponses",
     "SqlKeys",
+    "SqlMembers",
     "SqlPrompts",
+    "SqlStores",
     "SqlVectorCache",
     "open_database",
 ]

@@ -50,10 +50,25 @@ class SqlCatalog:
         self._database = database
 
     async def begin(
-        self, owner: OwnerId, folder: str, name: str, *, checksum: str, size: int, blob: str
+        self,
+        owner: OwnerId,
+        folder: str,
+        name: str,
+        *,
+        checksum: str,
+        size: int,
+        blob: str,
+        distinct: bool = False,
     ) -> Document:
         return await self._database.write(
-            partial(begin, place=(owner, folder, name), checksum=checksum, size=size, blob=blob)
+            partial(
+                begin,
+                place=(owner, folder, name),
+                checksum=checksum,
+                size=size,
+                blob=blob,
+                distinct=distinct,
+            )
         )
 
     async def go_live(self, wholes: Sequence[Whole]) -> list[DocumentId]:
@@ -68,7 +83,9 @@ class SqlCatalog:
         return await self._database.write(partial(next_generation, document=document))
 
     async def bury(self, owner: OwnerId, document: DocumentId) -> list[Remains]:
-        return await self._database.write(partial(bury, owner=owner, document=document))
+        return await self._database.write(
+            partial(bury, owner=owner, document=document, left=self._database.left)
+        )
 
     async def remains(self) -> list[Remains]:
         return await self._database.read(all_remains)

@@ -21,7 +21,9 @@ from sqlalchemy import (
 )
 
 from unchunk.adapters.catalog.dialects import insert, insert_new
+from unchunk.adapters.catalog.leaving import Left, leave
 from unchunk.adapters.catalog.lookups import all_remains, get, nothing_there
+from unchunk.adapters.catalog.naming import free_name
 from unchunk.adapters.catalog.rows import quoted, storable, time_of, version_row
 from unchunk.adapters.catalog.schema import REVISION, documents, notes, remains, versions
 from unchunk.domain import Document, DocumentId, OwnerId, Remains, Version
@@ -35,11 +37,13 @@ def begin(
     checksum: str,
     size: int,
     blob: str,
+    *,
+    distinct: bool = False,
 ) -> Document:
     owner, folder, name = place
     storable(owner=owner, folder=folder, name=name, checksum=checksum, blob=blob)
     moment = now()
-    row = _found_or_made(connection, place, moment)
+    row = (_made_apart if distinct else _found_or_made)(connection, place, moment)
     document = get(connection, owner, row.id)
     live, draft = document.live, document.draft
     if live is not None and live.checksum == checksum:
@@ -84,19 +88,38 @@ def _found_or_made(
     is_it = (documents.c.owner == owner, documents.c.folder == folder, documents.c.name == name)
     # Twice at most with SQLite; elsewhere another may bring or take the document in between.
     while (row := locked(connection, *is_it)) is None:
-        made = {
-            "id": new_id(moment),
-            "owner": owner,
-            "folder": folder,
-            "name": name,
-            "last": 0,
-            "error_code": "",
-            "error": quoted(""),
-            "created_at": moment,
-            "updated_at": moment,
-        }
-        connection.execute(insert_new(connection.dialect.name, documents), made)
+        _make(connection, place, moment)
     return row
+
+
+def _made_apart(connection: Connection, place: tuple[OwnerId, str, str], moment: int) -> Row[Any]:
+    owner, folder, _ = place
+    row = None
+    # Once with SQLite; elsewhere another may take the name in between.
+    while row is None:
+        name = free_name(connection, place)
+        made = _make(connection, (owner, folder, name), moment)
+        row = locked(connection, documents.c.id == made, documents.c.name == name)
+    return row
+
+
+def _make(connection: Connection, place: tuple[OwnerId, str, str], moment: int) -> DocumentId:
+    """The id of a new document; nothing is made of it where there is one of its name."""
+    owner, folder, name = place
+    identity = new_id(moment)
+    made = {
+        "id": identity,
+        "owner": owner,
+        "folder": folder,
+        "name": name,
+        "last": 0,
+        "error_code": "",
+        "error": quoted(""),
+        "created_at": moment,
+        "updated_at": moment,
+    }
+    connection.execute(insert_new(connection.dialect.name, documents), made)
+    return identity
 
 
 def fail(
@@ -118,9 +141,10 @@ def next_generation(connection: Connection, document: DocumentId) -> int:
     return generation
 
 
-def bury(connection: Connection, owner: OwnerId, document: DocumentId) -> list[Remains]:
+def bury(connection: Connection, owner: OwnerId, document: DocumentId, left: Left) -> list[Remains]:
     locked(connection, documents.c.id == document)
     found = get(connection, owner, document)
+    leave(connection, found, left)
     seen = [version for version in (found.live, found.draft) if version is not None]
     retire(connection, owner, seen, kept=())
     connection.execute(update(remains).where(remains.c.document == document).values(gone=True))

@@ -17,6 +17,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from unchunk.adapters.catalog.faults import in_our_words
+from unchunk.adapters.catalog.leaving import Left
 from unchunk.adapters.catalog.schema import HEAD, REVISIONS
 from unchunk.errors import (
     IntegrityError,
@@ -50,6 +51,7 @@ class Database:
         self._writing = engine.execution_options(writing=True)
         self._where = where
         self._closed = False
+        self.left = Left()
         self._readers = ThreadPoolExecutor(_READERS, "catalog-read")
         self._writers = ThreadPoolExecutor(_writers(engine), "catalog-write")
 

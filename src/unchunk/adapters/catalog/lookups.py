@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, bindparam, select
 from sqlalchemy.dialects import sqlite
 
 from unchunk.adapters.catalog.dialects import in_batches
@@ -42,14 +42,22 @@ _HEAD = (
     documents.c.error,
     documents.c.attributes,
 )
-_DOCUMENTS = select(*_HEAD, *_live.c, *_draft.c).select_from(
-    documents.outerjoin(
+COLUMNS = (*_HEAD, *_live.c, *_draft.c)
+"""What a document is made of, in a row for `document_in`."""
+
+
+def with_versions(found: FromClause) -> FromClause:
+    """Some documents, with what is live and what is on its way of each."""
+    return found.outerjoin(
         _live, and_(_live.c.document == documents.c.id, _live.c.generation == documents.c.live)
     ).outerjoin(
         _draft, and_(_draft.c.document == documents.c.id, _draft.c.generation == documents.c.draft)
     )
-)
+
+
+_DOCUMENTS = select(*COLUMNS).select_from(with_versions(documents))
 _LIVE_AT, _DRAFT_AT = len(_HEAD), len(_HEAD) + len(_live.c)
+_END = len(COLUMNS)
 # Statements that every search needs are made once: making one takes as long as running it.
 _OWNED = _DOCUMENTS.where(
     documents.c.owner == bindparam("owner"),
@@ -106,13 +114,13 @@ def find(
 
 
 def documents_of(connection: Connection, *conditions: ColumnElement[bool]) -> list[Document]:
-    return list(map(_document, connection.execute(_DOCUMENTS.where(*conditions))))
+    return list(map(document_in, connection.execute(_DOCUMENTS.where(*conditions))))
 
 
 def owned(connection: Connection, owner: OwnerId, wanted: Sequence[DocumentId]) -> list[Document]:
     """Those of the documents that are the owner's."""
     return [
-        _document(row)
+        document_in(row)
         for batch in in_batches(wanted)
         for row in rows_with(connection, _OWNED, batch, owner=owner)
     ]
@@ -138,8 +146,9 @@ def _in_sqlite(statement: Select[Any], count: int) -> str:
     return spelled.replace("(__[POSTCOMPILE_wanted])", f"({', '.join('?' * count)})")
 
 
-def _document(row: Sequence[Any]) -> Document:
-    live, draft = tuple(row[_LIVE_AT:_DRAFT_AT]), tuple(row[_DRAFT_AT:])
+def document_in(row: Sequence[Any]) -> Document:
+    """The one in the first columns of a row; there may be others behind."""
+    live, draft = tuple(row[_LIVE_AT:_DRAFT_AT]), tuple(row[_DRAFT_AT:_END])
     return document_of(
         row[:_LIVE_AT],
         None if live[0] is None else _version(live),

@@ -109,6 +109,11 @@ def json_of(data: bytes) -> Any:  # noqa: ANN401 - whatever was kept
     return json.loads(text_of(data))
 
 
+def damaged(what: str) -> IntegrityError:
+    """A database does not notice when its disk gives back other bytes than it was given."""
+    return IntegrityError(f"what is kept of {what} is damaged; delete it")
+
+
 def storable(**texts: str) -> None:
     """Refuse text that a column cannot hold; better here than with the words of a driver."""
     for what, text in texts.items():
@@ -137,3 +142,13 @@ def _chunking_of(row: str) -> Chunking | None:
         return None
     values = json.loads(row)
     return Chunking(ChunkingStrategy(**values["strategy"]), values["boundaries"])
+
+
+@lru_cache(maxsize=64)
+def strategy_row(strategy: ChunkingStrategy) -> str:
+    return json.dumps(asdict(strategy))
+
+
+@lru_cache(maxsize=64)
+def strategy_of(row: str) -> ChunkingStrategy:
+    return ChunkingStrategy(**json.loads(row))

@@ -20,7 +20,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD: Final = "0005"
+HEAD: Final = "0006"
 """The newest migration. Kept here too, so that opening need not load Alembic to know it."""
 
 REVISIONS: Final = "catalog_revision"
@@ -211,4 +211,67 @@ ended_sessions = Table(
     Column("key", Text, primary_key=True),
     Column("mark", LargeBinary, primary_key=True),
     Column("ends_at", BigInteger, nullable=False),
+)
+
+# `expires_after` is microseconds, NULL for never.
+vector_stores = Table(
+    "vector_stores",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("name", LargeBinary, nullable=False),
+    Column("description", LargeBinary, nullable=False),
+    Column("metadata", LargeBinary, nullable=False),
+    Column("expires_after", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("last_active_at", BigInteger, nullable=False),
+    Index(None, "owner", "created_at", "id"),
+)
+
+# Whose they are, their store says, and their documents are the same owner's. No attributes are
+# NULL, and so is no batch.
+store_files = Table(
+    "store_files",
+    metadata,
+    Column("store", Text, primary_key=True),
+    Column("document", Text, primary_key=True, index=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("strategy", Text, nullable=False),
+    Column("attributes", LargeBinary),
+    Column("batch", Text),
+    Column("is_cancelled", Boolean(create_constraint=False), nullable=False),
+    ForeignKeyConstraint(["store"], ["vector_stores.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["document"], ["documents.id"], ondelete="CASCADE"),
+    Index(None, "store", "created_at", "document"),
+    Index(None, "store", "batch", "created_at", "document"),
+)
+
+store_batches = Table(
+    "store_batches",
+    metadata,
+    Column("store", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("is_cancelled", Boolean(create_constraint=False), nullable=False),
+    ForeignKeyConstraint(["store"], ["vector_stores.id"], ondelete="CASCADE"),
+)
+
+# Only of documents that somebody said something of.
+file_notes = Table(
+    "file_notes",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("filename", LargeBinary, nullable=False),
+    Column("purpose", LargeBinary, nullable=False),
+    Column("expires_at", BigInteger, index=True),
+    ForeignKeyConstraint(["document"], ["documents.id"], ondelete="CASCADE"),
+)
+
+responses = Table(
+    "responses",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("created_at", BigInteger, nullable=False, index=True),
+    Column("body", LargeBinary, nullable=False),
 )

@@ -55,12 +55,12 @@ async def open_chroma(
     caller's. The server has `seconds` for an answer.
     """
     name = f"the Chroma collection {collection!r}"
-    client = await _in_thread(name, _connected, where, api_key, seconds)
+    client = await in_thread(name, connected, where, api_key, seconds)
     try:
         # No function that embeds: it would fetch a model.
-        opened = await _in_thread(name, client.get_collection, collection, embedding_function=None)
+        opened = await in_thread(name, client.get_collection, collection, embedding_function=None)
         kept = ["embeddings", "metadatas", "documents"]
-        some = await _in_thread(name, opened.get, limit=1, include=kept)
+        some = await in_thread(name, opened.get, limit=1, include=kept)
         rows = some["embeddings"]
         embedder = checked(embedder, len(rows[0]) if len(rows) else 0, name)
         notes: list[str] = []
@@ -68,7 +68,7 @@ async def open_chroma(
             if sample and isinstance(text := look_up(note or {}, fields.text) or document, str):
                 notes = await doubts(embedder, text, row, name)
     except BaseException:
-        await asyncio.to_thread(_close, client)
+        await asyncio.to_thread(disconnect, client)
         raise
     return ChromaSource(client, opened, embedder, fields, tuple(notes))
 
@@ -108,7 +108,7 @@ class ChromaSource:
         if among.is_empty or limit < 1:
             return ForeignChunks()
         (row,) = await self._embedder.embed([question], "query")
-        reply = await _in_thread(
+        reply = await in_thread(
             self._where,
             self._collection.query,
             query_embeddings=[row],
@@ -150,7 +150,7 @@ class ChromaSource:
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
-            await _in_thread(self._where, _close, client)
+            await in_thread(self._where, disconnect, client)
 
     def _can_have(self, wanted: Mapping[DocumentId, Sequence[int]] | None) -> bool:
         return wanted is None or bool(self._fields.chunk_index and any(wanted.values()))
@@ -158,7 +158,7 @@ class ChromaSource:
     async def _get(
         self, where: dict[str, Any] | None, include: list[str], limit: int | None = None
     ) -> list[Record]:
-        reply = await _in_thread(
+        reply = await in_thread(
             self._where, self._collection.get, where=where, include=include, limit=limit
         )
         ids, notes = reply["ids"], reply["metadatas"]
@@ -209,7 +209,8 @@ def _all(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return parts[0] if len(parts) == 1 else {"$and": parts}
 
 
-def _connected(where: str | Path, api_key: str | None, seconds: float) -> Any:  # noqa: ANN401 theirs
+def connected(where: str | Path, api_key: str | None, seconds: float) -> Any:  # noqa: ANN401 theirs
+    """A client of theirs; none makes a folder that is not there."""
     settings = Settings(anonymized_telemetry=False)
     if not str(where).startswith(("http:", "https:")):
         # Chroma would make a missing one.
@@ -233,7 +234,7 @@ def _connected(where: str | Path, api_key: str | None, seconds: float) -> Any:  
     return client
 
 
-def _close(client: Any) -> None:  # noqa: ANN401 theirs
+def disconnect(client: Any) -> None:  # noqa: ANN401 theirs
     client.close()
     for session in _sessions(client):
         session.close()
@@ -245,7 +246,7 @@ def _sessions(client: Any) -> list[Any]:  # noqa: ANN401 theirs
     return [each._session for each in both if hasattr(each, "_session")]  # noqa: SLF001
 
 
-async def _in_thread(
+async def in_thread(
     source: str,
     call: Callable[..., Any],
     *arguments: object,

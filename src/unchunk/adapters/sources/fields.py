@@ -18,7 +18,8 @@ class Fields:
 
     A dot leads into what is nested, and into text that is JSON. `first_page` is the number
     that the first page has. Where `start` is and no `end`, it follows from the text. In Chroma
-    the text may be its own `document` instead of a field.
+    the text may be its own `document` instead of a field. `previous` and `following` are ids of
+    neighbours, and `file` is what several documents are pages of.
     """
 
     document: Names = ("parent_id", "mongo_id")
@@ -31,6 +32,9 @@ class Fields:
     end: Names = ("end",)
     page: Names = ("page",)
     first_page: int = 1
+    previous: Names = ()
+    following: Names = ()
+    file: Names = ()
 
     def __post_init__(self) -> None:
         for each in each_field(self):
@@ -42,7 +46,8 @@ class Fields:
 
     def taken(self) -> frozenset[str]:
         """All names, and those of texts that are JSON: they hold the chunk itself once more."""
-        every = [getattr(self, each.name) for each in each_field(self) if each.name != "first_page"]
+        own = [each.name for each in each_field(self) if each.name not in ("first_page", "file")]
+        every = [getattr(self, name) for name in own]
         names = {name for names in every for name in names}
         return frozenset(names | {name.partition(".")[0] for name in names})
 
@@ -72,6 +77,9 @@ LLAMA_INDEX = Fields(
     start=("_node_content.start_char_idx",),
     end=("_node_content.end_char_idx",),
     page=("page_label",),
+    previous=("_node_content.relationships.2.node_id",),
+    following=("_node_content.relationships.3.node_id",),
+    file=("file_path",),
 )
 """As LlamaIndex's stores write nodes. They carry no index: each is a passage of its own."""
 

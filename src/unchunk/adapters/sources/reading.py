@@ -25,7 +25,7 @@ class Record(NamedTuple):
     text: str | None = None
 
 
-class _UnfitError(Exception):
+class UnfitError(Exception):
     """Why a row is no chunk."""
 
 
@@ -44,8 +44,8 @@ def read(
     taken = fields.taken()
     for record in records:
         try:
-            chunk = _chunk(record, fields, taken)
-        except _UnfitError as error:
+            chunk = understood(record, fields, taken)
+        except UnfitError as error:
             unfit[str(error)] += 1
             continue
         if name := _breach(record.payload, among):
@@ -64,7 +64,7 @@ def read(
     if records and unfit.total() == len(records):
         raise InvalidInputError(
             f"no chunk of {where} can be used: {', '.join(unfit)}. They carry "
-            f"{_carried(records)}: say which of these is what"
+            f"{carried(records)}: say which of these is what"
         )
     notes += [f"{where}: {many} left out: {why}" for why, many in unfit.items()]
     return ForeignChunks(tuple(chunks), tuple(dict.fromkeys(notes)))
@@ -89,23 +89,24 @@ def matches(value: object, asked: str | float | bool) -> bool:
     return isinstance(value, bool) == isinstance(asked, bool) and value == asked
 
 
-def _chunk(record: Record, fields: Fields, taken: frozenset[str]) -> ForeignChunk:
+def understood(record: Record, fields: Fields, taken: frozenset[str]) -> ForeignChunk:
+    """The row as a chunk; `taken` is what `fields` have. Raises `UnfitError` if it is none."""
     payload = record.payload
     document = look_up(payload, fields.document)
     if not isinstance(document, str | int) or isinstance(document, bool):
-        raise _UnfitError(_lacks("document", fields.document, document))
+        raise UnfitError(_lacks("document", fields.document, document))
     text = look_up(payload, fields.text) or record.text
     if not isinstance(text, str):
-        raise _UnfitError(_lacks("text", fields.text, text))
+        raise UnfitError(_lacks("text", fields.text, text))
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _UnfitError(f"the text in {_named(fields.text)} is half a character") from None
+        raise UnfitError(f"the text in {_named(fields.text)} is half a character") from None
     index = look_up(payload, fields.chunk_index)
     if index is not None and _whole(index) is None:
-        raise _UnfitError(_lacks("chunk index", fields.chunk_index, index))
+        raise UnfitError(_lacks("chunk index", fields.chunk_index, index))
     if index is None and not record.id:
-        raise _UnfitError(_lacks("chunk index", fields.chunk_index, index))
+        raise UnfitError(_lacks("chunk index", fields.chunk_index, index))
     start = _whole(look_up(payload, fields.start))
     end = _whole(look_up(payload, fields.end))
     if start is not None and not fields.end:
@@ -177,7 +178,8 @@ def _named(names: Names) -> str:
     return " or ".join(map(repr, names)) or "any field"
 
 
-def _carried(records: Sequence[Record]) -> str:
+def carried(records: Sequence[Record]) -> str:
+    """The names that rows have, for a message."""
     names = sorted({str(name) for record in records for name in record.payload})
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return (", ".join(map(repr, names[:_SHOWN])) or "nothing") + more

@@ -1,7 +1,7 @@
 """Chunks back into texts: one file, or the files of a store, which tell more together."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from unchunk.domain import ChunkingStrategy
@@ -105,15 +105,29 @@ def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool:
     chunks = guess.chunks
     if len(chunks) == 1:
         return _Answer(guess, "exact")
-    for strategy, count in own.most_common():
-        # One joint alone shows some strategy always; that numbers are round shows it is meant.
-        if count > 1 or is_round(strategy):
-            solution = under(chunks, strategy)
-            if solution.holds:
-                return _Answer(
-                    _in_input_order(solution, guess), _support(count, pool[strategy], given)
-                )
+    if answer := next(_answers(guess, given, own, pool), None):
+        return answer
+    # Joints that speak for a strategy, or chunks said to have one, which then does not hold:
+    # some of the joints may be chance.
+    contradicted = given is not None and any(kept_space(guess))
+    chance = contradicted or any(count > 1 for count in own.values())
+    sure: Confidence = "ambiguous" if chance else "exact"
+    if given is not None and (solution := under(chunks, given)).broken < guess.broken:
+        return _Answer(_in_input_order(solution, guess), sure)
+    return _Answer(guess, sure)
+
+
+def _answers(
+    guess: Solution, given: ChunkingStrategy | None, own: Votes, pool: Votes
+) -> Iterator[_Answer]:
+    """The texts under the strategies that are spoken for, the likeliest first."""
+    chunks = guess.chunks
     others = [one for one, count in pool.most_common(_MOST_TRIED) if count > own[one]]
+    # That one short chunk shares nothing with the one before is no reason yet to think that none
+    # should: the others may tell.
+    doubtful = [one for one, count in own.items() if count == 1 and not one.overlap and others]
+    certain = [one for one, _ in own.most_common() if one not in doubtful]
+    yield from _own(guess, certain, given, own, pool)
     fitting = [
         solution
         for strategy in (others or habits(chunks))
@@ -123,19 +137,29 @@ def _inferred(guess: Solution, given: ChunkingStrategy | None, own: Votes, pool:
     ]
     if fitting:
         settled = others and len({solution.draft.text for solution in fitting}) == 1
-        return _Answer(_in_input_order(fitting[0], guess), "consensus" if settled else "ambiguous")
+        yield _Answer(_in_input_order(fitting[0], guess), "consensus" if settled else "ambiguous")
+    yield from _own(guess, doubtful, given, own, pool)
     for strategy in leanings(chunks, guess.draft):
         solution = under(chunks, strategy)
         if solution.check == "same" or solution.has_gaps:
-            return _Answer(_in_input_order(solution, guess), "ambiguous")
-    # Joints that speak for a strategy, or chunks said to have one, which then does not hold:
-    # some of the joints may be chance.
-    contradicted = given is not None and any(kept_space(guess))
-    chance = contradicted or any(count > 1 for count in own.values())
-    sure: Confidence = "ambiguous" if chance else "exact"
-    if given is not None and (solution := under(chunks, given)).broken < guess.broken:
-        return _Answer(_in_input_order(solution, guess), sure)
-    return _Answer(guess, sure)
+            yield _Answer(_in_input_order(solution, guess), "ambiguous")
+
+
+def _own(
+    guess: Solution,
+    strategies: Iterable[ChunkingStrategy],
+    given: ChunkingStrategy | None,
+    own: Votes,
+    pool: Votes,
+) -> Iterator[_Answer]:
+    """The texts under strategies that joints of this file speak for, where they hold."""
+    for strategy in strategies:
+        # One joint alone shows some strategy always; that numbers are round shows it is meant.
+        if own[strategy] > 1 or is_round(strategy):
+            solution = under(guess.chunks, strategy)
+            if solution.holds:
+                support = _support(own[strategy], pool[strategy], given)
+                yield _Answer(_in_input_order(solution, guess), support)
 
 
 def _support(own: int, pool: int, given: ChunkingStrategy | None) -> Confidence:

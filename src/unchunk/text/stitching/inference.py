@@ -63,17 +63,21 @@ def _fitting(chunks: Sequence[str], draft: Draft, joints: Sequence[int]) -> Vote
     if not joints:
         return found
     text = draft.text
+    stripped = not any(chunk[:1].isspace() for chunk in chunks)
     for unit, encoding in _KINDS:
         try:
             marks = _marks(text, unit, encoding)
         except InvalidTextError:
             continue
+        begins = [span.start for span in draft.spans]
+        if stripped and unit == "tokens":
+            # What a chunk begins with was a token with the blank before it.
+            begins = [at - text.startswith(" ", max(at - 1, 0), at) for at in begins]
         seen: Counter[tuple[int, int]] = Counter()
         for index in joints:
-            before, here = draft.spans[index - 1], draft.spans[index]
-            begin = _mark(marks, before.start, chunks[index - 1].startswith(CUT))
-            end = _mark(marks, before.end, chunks[index - 1].endswith(CUT))
-            next_begin = _mark(marks, here.start, chunks[index].startswith(CUT))
+            begin = _mark(marks, begins[index - 1], chunks[index - 1].startswith(CUT))
+            end = _mark(marks, draft.spans[index - 1].end, chunks[index - 1].endswith(CUT))
+            next_begin = _mark(marks, begins[index], chunks[index].startswith(CUT))
             seen[end - begin, end - next_begin] += 1
         (size, overlap), count = seen.most_common(1)[0]
         if count * 2 > len(joints) and 0 < overlap < size:

@@ -21,9 +21,10 @@ lossy       a character was cut in two and no chunk holds it whole
 none        no joint was found: what stands between the chunks is a guess
 """
 
-Method = Literal["clock", "border", "touch", "newline"]
+Method = Literal["clock", "border", "touch", "newline", "offset"]
 """How a joint was found: where the strategy's stride says, where the chunks share their
-text, end to end because the strategy has no overlap there, or not at all."""
+text, end to end because the strategy has no overlap there, not at all, or where the offsets say
+that the chunks carry."""
 
 _ORDER: tuple[Confidence, ...] = get_args(Confidence)
 

@@ -1,0 +1,92 @@
+"""Recovered files into the library, under names that it takes, with what their store said of them."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from unchunk.errors import InvalidInputError
+from unchunk.library.ingest import Outcome
+from unchunk.library.intake import check_name
+from unchunk.recovery.console import shown
+from unchunk.recovery.request import Result
+from unchunk.synchronous import SynchronousEngine
+from unchunk.wiring.rescue import library_name
+
+_AT_ONCE = 4
+
+T = TypeVar("T")
+Step = Callable[[str, str, int, int], object]
+
+
+def take_in(
+    library: SynchronousEngine, results: Sequence[Result], folder: str, step: Step
+) -> list[Outcome]:
+    """Add all that came back. Two files of one name do not take each other's place."""
+    back = [one for one in results if one.status == "recovered"]
+    names = _names(back)
+    outcomes: list[Outcome] = []
+
+    def add(one: Result, name: str) -> Outcome:
+        try:
+            outcome: Outcome = library.add_file(
+                Path(one.path), name, folder=folder, attributes=_attributes(one)
+            )
+        except InvalidInputError as error:
+            return Outcome(name, "failed", error_code=error.code, error=str(error))
+        return outcome
+
+    crew = ThreadPoolExecutor(_AT_ONCE, "unchunk-add")
+    try:
+        for outcome in crew.map(add, back, names):
+            outcomes.append(outcome)
+            step("Added", shown(outcome.name), len(outcomes), len(back))
+    finally:
+        crew.shutdown(cancel_futures=True)
+    return outcomes
+
+
+def _names(results: Sequence[Result]) -> list[str]:
+    taken: set[str] = set()
+    names = []
+    for one in results:
+        text = Path(one.path).read_bytes().decode("utf-8", "replace")
+        called = _fit(one.name) or one.plain
+        name = library_name(called, text)
+        if name.casefold() in taken:
+            stem, dot, ending = called.rpartition(".")
+            other = f"{stem}~{one.id}.{ending}" if dot else f"{called}~{one.id}"
+            name = library_name(_fit(other) or one.plain, text)
+        taken.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def _fit(name: str) -> str:
+    """The name, if a document may be called so."""
+    try:
+        return check_name(name)
+    except InvalidInputError:
+        return ""
+
+
+def _attributes(one: Result) -> dict[str, object]:
+    """What its store said of it, and where it comes from."""
+    said: dict[str, object] = {
+        str(_clean(name)): [_clean(each) for each in value]
+        if isinstance(value, tuple)
+        else _clean(value)
+        for name, value in one.attributes.items()
+    }
+    return said | {
+        "recovered_from": one.store,
+        "file_id": _clean(one.id),
+        "verdict": one.verdict,
+    }
+
+
+def _clean(value: T) -> T | str:
+    """Without halves of characters and zero bytes, which no catalog keeps."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")

@@ -1,0 +1,1 @@
+"""The same library under OpenAI's API: its clients work here by another base URL alone."""

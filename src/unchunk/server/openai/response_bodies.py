@@ -1,0 +1,111 @@
+"""What is sent to be responded to. What is not done here, and would be missed, is refused by name."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, JsonValue, StrictBool
+
+from unchunk.ports import Sampling
+from unchunk.server.bodies import AS_WHOLE
+from unchunk.server.openai.asking import Search, search_of
+from unchunk.server.openai.bodies import MOST_RESULTS, RankingBody, metadata_of
+from unchunk.server.openai.completion_bodies import (
+    Count,
+    Temperature,
+    Text,
+    check_format,
+    not_done,
+)
+from unchunk.server.openai.faults import refuse
+from unchunk.server.openai.response_items import ItemBody
+
+FILE_SEARCH = "file_search"
+RESULTS = "file_search_call.results"
+_Name = Annotated[str, Field(max_length=1_000)]
+_Id = Annotated[str, Field(max_length=200)]
+_NOT_DONE = ("background", "conversation", "prompt", "moderation", "top_logprobs")
+# All else belongs to things that no reply of ours has.
+_MISSING = "message.output_text.logprobs"
+
+
+class ToolBody(BaseModel):
+    """The fields are those of `file_search`."""
+
+    type: _Name
+    vector_store_ids: Annotated[list[_Id], Field(max_length=50)] = []
+    filters: JsonValue = None
+    max_num_results: Annotated[int, Field(ge=1, le=MOST_RESULTS, strict=True), AS_WHOLE] | None = (
+        None
+    )
+    ranking_options: RankingBody | None = None
+
+    def search(self) -> Search:
+        ranking = self.ranking_options
+        return Search(
+            tuple(dict.fromkeys(self.vector_store_ids)),
+            self.filters,
+            "tools[0].filters",
+            limit=self.max_num_results,
+            # Without one, what is sensible for the embedder.
+            min_score=(ranking.score_threshold or None) if ranking else None,
+        )
+
+
+class TextBody(BaseModel):
+    format: JsonValue = None
+
+
+class ResponseBody(BaseModel):
+    model: _Name = ""
+    input: Text | Annotated[list[ItemBody], Field(min_length=1, max_length=1_000)]
+    instructions: Text | None = None
+    previous_response_id: _Id | None = None
+    tools: Annotated[list[ToolBody], Field(max_length=128)] | None = None
+    tool_choice: JsonValue = None
+    include: Annotated[list[_Name], Field(max_length=20)] | None = None
+    metadata: dict[str, JsonValue] | None = None
+    temperature: Temperature | None = None
+    top_p: float | None = None
+    max_output_tokens: Count | None = None
+    truncation: Literal["auto", "disabled"] | None = None
+    text: TextBody | None = None
+    store: StrictBool | None = None
+    stream: StrictBool | None = None
+    parallel_tool_calls: StrictBool | None = None
+    background: JsonValue = None
+    conversation: JsonValue = None
+    prompt: JsonValue = None
+    moderation: JsonValue = None
+    top_logprobs: JsonValue = None
+
+    def check(self) -> None:
+        """Raises for what is not done here."""
+        for name in _NOT_DONE:
+            if getattr(self, name):
+                raise not_done(name)
+        for at, tool in enumerate(self.tools or ()):
+            if tool.type != FILE_SEARCH:
+                raise not_done(f"tools[{at}].type", tool.type)
+            if not tool.vector_store_ids:
+                raise refuse("say which stores to search", param=f"tools[{at}].vector_store_ids")
+        if len(self.tools or ()) > 1:
+            raise refuse("one file_search can name all stores: send one", param="tools")
+        if self.tool_choice not in (None, "none", "auto", "required", {"type": FILE_SEARCH}):
+            raise not_done("tool_choice")
+        for at, one in enumerate(self.include or ()):
+            if one == _MISSING:
+                raise not_done(f"include[{at}]", one)
+        check_format(self.text.format if self.text else None, "text.format")
+        metadata_of(self.metadata)
+
+    def sampling(self) -> Sampling:
+        """Without the model's name: whatever that is, what is set up answers."""
+        return Sampling("", self.temperature, self.max_output_tokens)
+
+    def search(self, model: str) -> Search | None:
+        """Where to look; a tool says it rather than the model's name."""
+        search = self.tools[0].search() if self.tools else search_of(model)
+        if self.tool_choice == "none":
+            return None
+        if search is None and self.tool_choice not in (None, "auto"):
+            raise refuse("there is no tool to be chosen", param="tool_choice")
+        return search
