@@ -59,6 +59,8 @@ bench: setup-dev ## the tables of docs/recovery.md and the speed ratios; takes a
 	$(BIN)/python -m bench.chunk
 	$(BIN)/python -m bench.stitch
 	$(BIN)/python -m bench.fuzz --files 20000
+	$(BIN)/python -m bench.rescue
+	$(BIN)/python -m bench.foreign_stores
 
 constraints: setup-dev ## pin everything anew
 	$(BIN)/python -m pip install --quiet uv

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from hashlib import sha1, sha256
 from math import isfinite
 from typing import Final, Literal, NamedTuple
@@ -255,6 +255,17 @@ class Whole:
     chunks: tuple[Chunk, ...] = field(repr=False)
     pages: tuple[int, ...] = field(default=(), repr=False)
     headings: tuple[Heading, ...] = field(default=(), repr=False)
+
+
+class NewFile(NamedTuple):
+    """What is said of a file as it comes in; `filename` "" is the name that the library gives it.
+
+    `expires_after` counts from when its document was made; None is never.
+    """
+
+    filename: str = ""
+    purpose: str = "assistants"
+    expires_after: timedelta | None = None
 
 
 class FolderCount(NamedTuple):

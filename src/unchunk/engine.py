@@ -11,7 +11,7 @@ from typing import Literal, Self
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.talking import Talk, Talking
 from unchunk.chat.watching import CHAT
-from unchunk.domain import Chunking, DocumentId, EmbedderIdentity, OwnerId
+from unchunk.domain import Chunking, DocumentId, EmbedderIdentity, NewFile, OwnerId
 from unchunk.errors import (
     IndexUnavailableError,
     NotFoundError,
@@ -189,12 +189,13 @@ class Engine(Talking, Reading):
         folder: str = "",
         owner: OwnerId | None = None,
         attributes: Mapping[str, object] | None = None,
-        distinct: bool = False,
+        said: NewFile | None = None,
     ) -> Outcome:
         """As `add_file`, but the file is only kept, and `retry` goes on with it: it is "waiting".
 
         Nothing of it is lost from here on. What the same bytes are already is told at once.
-        With `distinct` it is a new document in any case, under a name that is free.
+        With `said` it is a new document in any case, under a name that is free, and that is
+        noted of it as a file.
         """
         whose = self._whose(owner)
         with suppress(TransientError):
@@ -202,7 +203,7 @@ class Engine(Talking, Reading):
         with job():
             ingest = Ingest(self._parts, self._flow, silent)
             source = Source(path, check_name(name))
-            outcome = await ingest.keep(source, whose, _folder(folder), distinct=distinct)
+            outcome = await ingest.keep(source, whose, _folder(folder), said=said)
             if attributes is not None and outcome.document:
                 await self._parts.catalog.describe(whose, outcome.document, attributes)
         return outcome

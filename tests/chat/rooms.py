@@ -85,10 +85,12 @@ class Room:
         return messages
 
 
-async def events_of(engine: Engine, request: ChatRequest | str, **options: str) -> list[Event]:
+async def events_of(
+    engine: Engine, request: ChatRequest | str, *, owner: str | None = None, request_id: str = ""
+) -> list[Event]:
     if isinstance(request, str):
         request = ChatRequest(question(request))
-    async with aclosing(engine.chat(request, **options)) as stream:
+    async with aclosing(engine.chat(request, owner=owner, request_id=request_id)) as stream:
         return [event async for event in stream]
 
 

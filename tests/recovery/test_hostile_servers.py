@@ -189,7 +189,7 @@ def test_what_is_no_list_of_openai_is_named(server: VectorStores, reply: bytes, 
     assert server.count("/vector_stores/") == 2
 
 
-@pytest.mark.parametrize("identity", [None, 7, "", ".", "..", "x" * 600])
+@pytest.mark.parametrize("identity", [None, 7, "", ".", "..", "x" * 600, "file-\ud800"])
 def test_an_id_that_cannot_be_one_is_refused(server: VectorStores, identity: object) -> None:
     page = {"data": [{"id": identity, "status": "completed"}], "has_more": False}
     server.faults.append(("/vector_stores/", lambda exchange: exchange.reply(200, page)))
@@ -245,8 +245,23 @@ def test_a_server_that_does_not_say_whether_there_is_more_is_asked_until_nothing
             lambda at: {"data": [{"text": "x" * 99_999}], "has_more": True, "next_page": str(at)},
             "it is longer than",
         ),
+        (
+            lambda at: {"data": [{"text": ""}] * 9_000, "has_more": True, "next_page": str(at)},
+            "it is longer than",
+        ),
+        (
+            lambda _: {"data": [{"text": "a"}], "has_more": True, "next_page": "\ud800"},
+            r"the content of file-1 at http.* goes on at '\\ud800'",
+        ),
     ],
-    ids=["a cursor twice", "an empty page", "always more", "more than a file may be"],
+    ids=[
+        "a cursor twice",
+        "an empty page",
+        "always more",
+        "more than a file may be",
+        "empty texts",
+        "a cursor that cannot be sent",
+    ],
 )
 def test_content_that_does_not_end_ends(
     server: VectorStores, pages: Callable[[int], object], says: str
@@ -407,6 +422,98 @@ def test_a_name_that_cannot_be_had_is_the_id(server: VectorStores, status: int) 
     server.put("vs_1", Held("file-2", "b.md", "text", attributes={"filename": "c.md"}))
     server.faults.append(("/v1/files/", lambda exchange: exchange.reply(status, b"<html>no")))
     assert [file.name for file in Asked(server, AsyncOpenAI).files()] == ["file-1", "c.md"]
+
+
+def test_a_name_is_made_safe(server: VectorStores) -> None:
+    server.put("vs_1", Held("file-1", "a\ud800.md", "text"))
+    assert [file.name for file in Asked(server, AsyncOpenAI).files()] == ["a?.md"]
+
+
+def test_names_that_nobody_answers_for_stop_no_file(server: VectorStores) -> None:
+    server.put("vs_1", *(Held(f"file-{at}", f"{at}.md", "text") for at in range(60)))
+    server.faults.append(("/v1/files/", refusing(500, "oops", retry_after="3600")))
+    store = Asked(server, AsyncOpenAI, Bounds(patience=0.8, names=2))
+    assert [file.name for file in store.files()] == [f"file-{at}" for at in range(60)]
+    # Those that were tried at all were few.
+    assert server.count("/v1/files/") <= 31
+
+
+def test_one_name_that_cannot_be_had_is_noted(server: VectorStores) -> None:
+    server.put("vs_1", Held("file-1", "a.md", "text"), Held("file-2", "b.md", "text"))
+    server.faults.append(("/v1/files/file-1", refusing(500, "oops", retry_after="3600")))
+
+    async def scene() -> dict[str, LostChunks]:
+        client = AsyncOpenAI(api_key="k", base_url=server.url)
+        store = OpenAIFiles(client, "vs_1", bounds=IMPATIENT)
+        try:
+            return {file.name: await store.chunks(file) async for file in store.files()}
+        finally:
+            await store.close()
+
+    found = asyncio.run(scene())
+    note = "the server does not tell what it is called: this is its id"
+    assert {name: chunks.notes for name, chunks in found.items()} == {
+        "file-1": (note,),
+        "b.md": (),
+    }
+    assert found["file-1"].complete is None
+
+
+def test_who_asks_for_no_wait_at_all_is_not_asked_at_once_again(server: VectorStores) -> None:
+    server.faults.append(("/content", refusing(429, "slow down", retry_after="0")))
+    with pytest.raises(ProviderUnavailableError, match="answered 429: slow down; tried"):
+        Asked(server, AsyncOpenAI, IMPATIENT).chunks()
+    assert server.count("/content") <= 4
+
+
+def test_what_told_of_a_rush_is_said_though_the_last_attempt_was_cut_short(
+    server: VectorStores,
+) -> None:
+    over = threading.Event()
+
+    def busy_then_silent(exchange: Exchange) -> None:
+        if server.count("/content") > 1:
+            over.wait(20)
+            exchange.close_connection = True
+        else:
+            exchange.reply(429, {"error": {"message": "slow down"}})
+
+    server.faults.append(("/content", busy_then_silent))
+    try:
+        with pytest.raises(ProviderUnavailableError, match="answered 429: slow down; tried 2"):
+            Asked(server, AsyncOpenAI, Bounds(patience=1.0)).chunks()
+    finally:
+        over.set()
+
+
+@pytest.mark.parametrize("what", ["the list", "the content"])
+def test_what_is_slow_page_by_page_is_left_too(server: VectorStores, what: str) -> None:
+    def slow(exchange: Exchange) -> None:
+        time.sleep(0.05)
+        rows = [{"id": f"file-{len(server.seen)}", "status": "completed", "text": "a"}]
+        page = {"data": rows, "has_more": True, "next_page": str(len(server.seen))}
+        exchange.reply(200, page)
+
+    server.faults.append(("/vector_stores/", slow))
+    store = Asked(server, AsyncOpenAI, Bounds(whole=0.2))
+    with pytest.raises(ProviderUnavailableError, match=f"{what} of .* takes longer than 0.2 s"):
+        store.files() if what == "the list" else store.chunks()
+
+
+def test_a_long_reply_is_read_while_others_go_on(server: VectorStores) -> None:
+    text = "x" * 3_000_000
+    server.put("vs_1", Held("file-1", "a.md", "", None, chunks=[text]))
+    seen: set[str] = set()
+    loads = json.loads
+
+    def watched(given: bytes) -> object:
+        seen.add(threading.current_thread().name)
+        return loads(given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unchunk.adapters.sources.bounds.json.loads", watched)
+        assert Asked(server, AsyncOpenAI, Bounds()).chunks().texts == (text,)
+    assert threading.current_thread().name not in seen
 
 
 def test_what_is_said_of_a_file_is_taken_as_far_as_it_makes_sense(server: VectorStores) -> None:

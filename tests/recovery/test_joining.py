@@ -11,7 +11,8 @@ from recovery.vector_stores import prose
 from unchunk import ChunkingStrategy, Stitched
 from unchunk.errors import InvalidTextError
 from unchunk.ports import LostChunks, LostFile
-from unchunk.recovery.joining import Fetched, joined, joined_literally
+from unchunk.recovery.joining import FIRST, Fetched, joined, joined_literally
+from unchunk.text.stitching.verdict import MIDDLE
 
 TEXT = prose(900, 3)
 HALF = ChunkingStrategy("tokens", 200, 100)
@@ -54,16 +55,42 @@ def test_an_end_that_is_missing_shows_in_the_size(lost: str) -> None:
     note = f"the store says that the file had {len(text):,} bytes: {len(found.text):,} came back"
     assert note in found.notes
     if lost == "the first":
-        # Without a size nothing tells.
-        assert one(texts, replace(FILE, size=None), strategy).confidence == "verified"
+        # Without a size nothing tells, and so much is said.
+        unsized = one(texts, replace(FILE, size=None), strategy)
+        assert (unsized.confidence, unsized.notes) == ("exact", (FIRST,))
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1"])
-def test_a_size_in_any_usual_encoding_is_the_files(encoding: str) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "noted"),
+    [
+        ("utf-8", ""),
+        ("utf-8-sig", "byte order mark"),
+        ("utf-16", "UTF-16"),
+        ("utf-16-le", "UTF-16"),
+        ("latin-1", "one byte for each character"),
+    ],
+)
+def test_a_size_in_another_encoding_is_the_files_and_is_told(encoding: str, noted: str) -> None:
     text = TEXT.replace("word1", "wört1")
     file = replace(FILE, size=len(text.encode(encoding)))
-    found = one(tuple(tokens(200, 100).cut(text)), file)
-    assert (found.text, found.confidence, found.notes) == (text, "verified", ())
+    found = one(tuple(tokens(200, 100).cut(text)), file, from_start=True)
+    assert found.text == text
+    assert found.confidence == ("normalized" if noted else "verified")
+    assert noted in " ".join(found.notes)
+    assert len(found.notes) == bool(noted)
+
+
+def test_a_text_of_more_letters_than_a_byte_has_is_not_of_one_byte_each() -> None:
+    text = "\n\n" + "".join(map(chr, range(0x4E00, 0x4F00))) + "\n"
+    found = one((text,), replace(FILE, size=len(text)), from_start=True)
+    assert found.confidence == "ambiguous"
+    assert "came back" in found.notes[-1]
+
+
+def test_half_of_a_text_is_not_taken_for_all_of_one_in_utf_16() -> None:
+    text = "a text of two halves, each as long as the other: the second half of it follows here."
+    half = text[len(text) // 2 :]
+    assert one((half,), replace(FILE, size=len(text)), None).confidence == "ambiguous"
 
 
 def test_that_a_text_begins_as_a_middle_does_is_no_doubt_where_its_size_is_right() -> None:
@@ -76,13 +103,50 @@ def test_that_a_text_begins_as_a_middle_does_is_no_doubt_where_its_size_is_right
 
 def test_of_files_that_are_rendered_the_size_says_nothing() -> None:
     for name in ("a.pdf", "a.html", "a", "a."):
-        assert one(file=replace(FILE, name=name, size=12)).confidence == "verified"
+        file = replace(FILE, name=name, size=12)
+        assert one(file=file, from_start=True).confidence == "verified"
+        assert one(file=file).confidence == "exact"
+
+
+def test_a_file_of_which_nothing_shows_where_it_begins_is_at_most_exact() -> None:
+    file = replace(FILE, name="a.pdf")
+    for strategy in (HALF, None):
+        found = one(file=file, strategy=strategy)
+        assert (found.text, found.confidence, found.notes) == (TEXT, "exact", (FIRST,))
+        assert one(file=file, strategy=strategy, from_start=True).confidence == "verified"
+    starts = tuple(TEXT.index(chunk) for chunk in CHUNKS)
+    assert FIRST not in one(file=file, strategy=None, starts=starts).notes
+
+
+@pytest.mark.parametrize("begin", ["\n\n", "    if ", "17,19\n", "2024-01-01 ", "> ", "_of", '", '])
+def test_what_begins_as_code_or_tables_or_logs_do_in_the_middle_may_lack_its_beginning(
+    begin: str,
+) -> None:
+    text = begin + TEXT
+    chunks = tuple(tokens(200, 100).cut(text))
+    found = one(chunks, replace(FILE, name="a.pdf"))
+    assert (found.text, found.confidence) == (text, "ambiguous")
+    assert found.notes == (MIDDLE,)
+    assert one(chunks, replace(FILE, size=len(text.encode()))).confidence == "verified"
+
+
+@pytest.mark.parametrize("begin", ["# ", "<p>", '"', "* ", "---\n", "// ", "Ä ", "漢字 ", "\ufeff"])
+def test_what_begins_as_texts_do_is_let_be(begin: str) -> None:
+    found = one(tuple(tokens(200, 100).cut(begin + TEXT)), replace(FILE, name="a.pdf"))
+    assert (found.text, found.confidence) == (begin + TEXT, "exact")
 
 
 def test_what_the_store_says_is_missing_makes_it_less_sure() -> None:
     found = one(complete=False, notes=("chunk 7 is not there",))
     assert found.confidence == "ambiguous"
-    assert found.notes[-1] == "chunk 7 is not there"
+    assert found.notes == ("chunk 7 is not there", "the store itself says that chunks are missing")
+
+
+def test_a_size_that_is_right_makes_a_file_sure_whose_white_space_does_not_show() -> None:
+    text = "A title\n" + " ".join(TEXT.split())[:5000]
+    chunks = tuple(tokens(200, 100).cut(text))
+    assert one(chunks, replace(FILE, size=len(text.encode()))).confidence == "verified"
+    assert one(chunks, replace(FILE, name="a.pdf")).confidence == "normalized"
 
 
 def test_offsets_are_used_where_chunks_carry_them() -> None:
@@ -119,6 +183,16 @@ def test_a_file_without_chunks_says_so() -> None:
 
 def test_one_overlap_for_all_is_never_sure_of_itself() -> None:
     found = joined_literally(Fetched(FILE, LostChunks(("abcd", "cdef", "efgh")), None), 2)
+    assert isinstance(found, Stitched)
     assert (found.text, found.confidence) == ("abcdefgh", "none")
-    alone = joined_literally(Fetched(FILE, LostChunks(("abcd",)), None), 2)
-    assert (alone.text, alone.confidence, alone.notes) == ("abcd", "exact", ())
+
+
+def test_a_chunk_alone_is_as_sure_by_one_overlap_for_all_as_by_any() -> None:
+    for file in (FILE, replace(FILE, name="a.pdf"), replace(FILE, size=len(CHUNKS[0].encode()))):
+        for chunk in (CHUNKS[0], CHUNKS[1]):
+            fetched = Fetched(file, LostChunks((chunk,)), HALF)
+            assert joined_literally(fetched, 2) == joined([fetched])[0]
+    found = joined_literally(Fetched(FILE, LostChunks(CHUNKS[1:2]), HALF), 2)
+    assert isinstance(found, Stitched)
+    assert found.confidence == "ambiguous"
+    assert "came back" in " ".join(found.notes)

@@ -57,7 +57,7 @@ class TestByASynchronousClient(TestByAnAsynchronousClient):
         return OpenAIFiles(self.made[-1], name, bounds=Bounds(patience=patience))
 
 
-@pytest.mark.parametrize("store", ["", " ", "..", "."])
+@pytest.mark.parametrize("store", ["", " ", "..", ".", "vs_\udcff"])
 def test_what_is_no_id_of_a_store_is_refused(store: str) -> None:
     with pytest.raises(InvalidInputError, match="is no id of a vector store"):
         OpenAIFiles(AsyncOpenAI(api_key="k"), store)
@@ -102,7 +102,13 @@ def test_the_usual_variables_say_where_a_store_is(
     ("environment", "url", "azure", "says"),
     [
         ({}, None, False, "there is no key: set OPENAI_API_KEY"),
-        ({}, "ftp://host", False, "must begin with http:// or https://"),
+        ({}, "ftp://u:secret@host", False, "--base-url is no URL of a server"),
+        ({}, "http://[bad", False, "--base-url is no URL"),
+        ({}, "http://h:999999", False, "--base-url is no URL"),
+        ({}, "http://h:abc", False, "--base-url is no URL"),
+        ({}, "http://", False, "--base-url is no URL"),
+        ({"OPENAI_BASE_URL": "http://h:abc"}, None, False, "OPENAI_BASE_URL is no URL"),
+        ({"AZURE_OPENAI_ENDPOINT": "http:/x"}, None, True, "AZURE_OPENAI_ENDPOINT is no URL"),
         ({}, None, True, "set AZURE_OPENAI_ENDPOINT"),
         ({"AZURE_OPENAI_ENDPOINT": "https://x.azure.com"}, None, True, "set OPENAI_API_VERSION"),
         ({**AZURE, "AZURE_OPENAI_API_KEY": ""}, None, True, "set AZURE_OPENAI_API_KEY"),
@@ -118,5 +124,6 @@ def test_what_is_missing_in_the_environment_is_named(
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_AD_TOKEN", *AZURE):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(InvalidSettingError, match=says):
+    with pytest.raises(InvalidSettingError, match=says) as raised:
         client_from(environment, url, azure=azure)
+    assert "secret" not in str(raised.value)

@@ -1,19 +1,28 @@
 """What is written: where, under which names, and what the report says of it."""
 
+import asyncio
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from hashlib import sha256
+from math import inf, nan
 from pathlib import Path
 
 import pytest
+from openai import AsyncOpenAI
 
 from recovery.recovering import STORE, recovered
 from recovery.vector_stores import Held, VectorStores, prose, refusing
+from unchunk.adapters.sources.openai_files import OpenAIFiles
 from unchunk.domain import ChunkingStrategy
-from unchunk.errors import NotFoundError, OutputError
+from unchunk.errors import InvalidInputError, NotFoundError, OutputError
+from unchunk.ports import FieldValue, LostFile
+from unchunk.recovery.request import Recovered, Rescue
+from unchunk.recovery.rescue import recover
 from unchunk.recovery.spool import FOLDER
 
 HOSTILE = [
@@ -174,15 +183,68 @@ def test_an_output_that_is_a_file_is_said(server: VectorStores, tmp_path: Path) 
     assert server.count("/content") == 0
 
 
-def test_a_folder_where_a_file_should_be_is_said(server: VectorStores, tmp_path: Path) -> None:
+def test_a_folder_where_a_file_should_be_is_said_and_stops_no_other(
+    server: VectorStores, tmp_path: Path
+) -> None:
+    server.put(STORE, Held("file-1", "a.md", "text"), Held("file-2", "b.md", "text"))
+    taken = tmp_path / "a.md.reconstructed.md"
+    taken.mkdir()
+    done = recovered(server, tmp_path)
+    assert [one.status for one in done.results] == ["not written", "recovered"]
+    assert done.results[0].notes == (f"cannot write {taken}: Is a directory",)
+    report = json.loads((tmp_path / "recovery.json").read_text())
+    assert [one["output"] for one in report["files"]] == [None, f"{tmp_path}/b.md.reconstructed.md"]
+    # What was fetched waits for its place.
+    taken.rmdir()
+    server.seen.clear()
+    assert recovered(server, tmp_path).is_whole
+    assert server.count("/content") == 0
+
+
+def test_a_suffix_that_no_name_has_room_for_is_refused_before_anything_is_fetched(
+    server: VectorStores, tmp_path: Path
+) -> None:
+    server.put(STORE, Held("file-1", "x" * 300, "text"), Held("file-2", "x" * 300, "more"))
+    with pytest.raises(InvalidInputError, match="is too long for the name of a file: at most 100"):
+        recovered(server, tmp_path, suffix="." + "x" * 100)
+    assert server.seen == []
+    assert recovered(server, tmp_path, suffix="." + "x" * 99).is_whole
+
+
+def test_numbers_that_no_json_holds_are_left_out(server: VectorStores, tmp_path: Path) -> None:
+    class Odd(OpenAIFiles):
+        async def files(self) -> AsyncIterator[LostFile]:
+            odd: dict[str, FieldValue] = {"a": nan, "b": (1.0, inf), "c": 1.5, "d": ("x", None)}
+            yield LostFile("file-1", "a.md", attributes=odd)
+
+    async def scene() -> Recovered:
+        store = Odd(AsyncOpenAI(api_key="k", base_url=server.url), STORE)
+        try:
+            return await recover([store], Rescue(str(tmp_path)))
+        finally:
+            await store.close()
+
     server.put(STORE, Held("file-1", "a.md", "text"))
-    (tmp_path / "a.md.reconstructed.md").mkdir()
-    with pytest.raises(OutputError, match="cannot write"):
-        recovered(server, tmp_path)
+    assert asyncio.run(scene()).results[0].attributes == {"c": 1.5, "d": ("x", None)}
+    report = json.loads((tmp_path / "recovery.json").read_text(), parse_constant=pytest.fail)
+    assert report["files"][0]["attributes"] == {"c": 1.5, "d": ["x", None]}
+
+
+@pytest.mark.parametrize("name", ["report", "lock"])
+def test_a_link_in_the_spool_leads_nowhere(server: VectorStores, tmp_path: Path, name: str) -> None:
+    server.put(STORE, Held("file-1", "a.md", "text"))
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    spool = tmp_path / "output" / FOLDER
+    spool.mkdir(parents=True)
+    (spool / name).symlink_to(mine)
+    with suppress(OutputError):  # as the lock is no file of ours
+        recovered(server, tmp_path / "output")
+    assert mine.read_text() == "mine"
 
 
 SCRIPT = """
-mount -t tmpfs -o size=1m tmpfs "$1" || exit 99
+mount -t tmpfs -o size=256k tmpfs "$1" || exit 99
 "$2" -m unchunk recover --vector-store vs_1 --base-url "$3" -o "$1"; echo "full: $?"
 mount -o remount,size=100m "$1"
 "$2" -m unchunk recover --vector-store vs_1 --base-url "$3" -o "$1"; echo "again: $?"
@@ -196,7 +258,7 @@ def test_a_full_disk_is_told_and_the_same_command_goes_on(
     if not shutil.which("unshare"):
         pytest.skip("this system has no unshare to make a small disk with")
     for at in range(12):
-        server.put(STORE, Held(f"file-{at}", f"{at}.md", prose(8000, at)))
+        server.put(STORE, Held(f"file-{at}", f"{at}.md", prose(2000, at)))
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", SCRIPT, "sh"]
     done = subprocess.run(
         [*command, str(tmp_path), sys.executable, server.url],

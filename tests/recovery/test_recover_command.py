@@ -51,7 +51,7 @@ def test_files_come_back_and_the_summary_tells_how_sure_they_are(
     assert f"    [ 2 / 2 ] b.pdf: 1 chunks -> 18 bytes -> {output}/b.pdf.reconstructed.md" in lines
     assert lines[-4:] == [
         "  Summary: 2 files, 7 chunks, 8,935 bytes reconstructed",
-        "  Verdicts: 2 verified",
+        "  Verdicts: 1 verified, 1 exact",
         "  Verify: 2 same",
         f"  Report: {output}/recovery.json",
     ]
@@ -101,7 +101,7 @@ def test_programs_get_json(server: VectorStores, tmp_path: Path) -> None:
     fill(server)
     done = run(*args(server, tmp_path / "output", "--json"))
     found = json.loads(done.stdout)["recovered"]
-    assert [one["verdict"] for one in found["results"]] == ["verified", "verified"]
+    assert [one["verdict"] for one in found["results"]] == ["verified", "exact"]
     assert found["report"] == f"{tmp_path}/output/recovery.json"
 
 
@@ -256,6 +256,17 @@ def test_files_go_straight_into_the_library_with_their_attributes(
     assert text.stdout == prose(900, 1)
     again = run(*args(server, tmp_path / "output", "--add", "--folder", "rescued"))
     assert "  Library: 7 unchanged" in again.stdout
+
+
+def test_one_file_of_several_stores_is_added_once_for_each(
+    server: VectorStores, tmp_path: Path
+) -> None:
+    given = ["--base-url", server.url, "-o", str(tmp_path / "output"), "--add"]
+    for at in range(4):
+        server.put(f"vs_{at}", Held("same", "n.md", f"Of store {at}.\n"))
+        given += ["--vector-store", f"vs_{at}"]
+    assert "  Library: 4 added" in run(*given).stdout
+    assert set(library()) == {"n.md", "n~same.md", "n~same~2.md", "n~same~3.md"}
 
 
 def test_what_the_library_does_not_take_is_told(server: VectorStores, tmp_path: Path) -> None:

@@ -47,5 +47,5 @@ async def fill(engine: Engine, *documents: DocumentId, owner: str = ME) -> Store
     """A new store with documents in it."""
     store = await engine.stores.create(owner=owner)
     if documents:
-        await engine.stores.attach(store.id, [Addition(it) for it in documents], owner=owner)
+        await engine.stores.attach_batch(store.id, [Addition(it) for it in documents], owner=owner)
     return store.id

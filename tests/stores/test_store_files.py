@@ -2,14 +2,20 @@
 
 import asyncio
 from datetime import timedelta
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 from homes import Home
 from stores.shops import ME, OTHER, TIDES, Clock, bring, fill, room
+from unchunk.domain import NewFile
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError, NotFoundError
 from unchunk.ports import FileNote, Page
+from unchunk.stores import Addition, VectorStores
+from unchunk.stores.filters import parse
+from unchunk.stores.parts import Library
 
 
 def test_a_file_is_a_document_from_the_moment_it_is_kept(home: Home) -> None:
@@ -69,8 +75,10 @@ def test_a_file_with_an_odd_name_has_a_harmless_one_in_the_library(home: Home) -
         "a\x00b\n.txt": "ab.txt",
         "..": "file",
         "folder/": "file (2)",
+        " . .": "file (3)",
+        "\x00\u200b": "file (4)",
         "n" * 900 + ".txt": "n" * 196 + ".txt",
-        "." * 500 + "x" * 300: "file (3)",
+        "." * 500 + "x" * 300: "file (5)",
     }
 
     async def work(engine: Engine) -> None:
@@ -78,7 +86,12 @@ def test_a_file_with_an_odd_name_has_a_harmless_one_in_the_library(home: Home) -
         for filename, name in expected.items():
             file = await engine.stores.add_file(path, filename, owner=ME)
             assert file.document.name == name
-            assert (await engine.stores.file(file.document.id, owner=ME)).note.filename == filename
+            noted = (await engine.stores.file(file.document.id, owner=ME)).note.filename
+            assert (
+                noted
+                == file.note.filename
+                == (filename if filename.strip(" .\x00\u200b") else name)
+            )
 
     home.run(work)
 
@@ -154,12 +167,52 @@ def test_a_file_whose_time_is_over_is_not_there_before_it_is_swept(home: Home) -
         clock.pass_by(hours=2)
         with pytest.raises(NotFoundError):
             await stores.file(brief[0], owner=ME)
+        for ask in (stores.member, stores.content):
+            with pytest.raises(NotFoundError):
+                await ask(store, brief[0], owner=ME)
         with pytest.raises(NotFoundError):
-            await stores.delete_file(brief[0], owner=ME)
+            await stores.describe(store, brief[0], {}, owner=ME)
+        with pytest.raises(NotFoundError, match="no file"):
+            await stores.attach(store, Addition(brief[0]), owner=ME)
+        assert await stores.documents([store], owner=ME) == (kept,)
+        every = parse({"type": "ne", "key": "n", "value": 1})
+        assert await stores.documents([store], every, owner=ME) == (kept,)
+        assert list(await stores.attributes([store], [kept, *brief], owner=ME)) == [kept]
+        assert await stores.filenames([kept, *brief], owner=ME) == {kept: "kept.txt"}
+        assert (await stores.counts([store], owner=ME))[store].total == 1
+        members, _ = await stores.members(store, Page(), owner=ME)
+        assert [it.document.id for it in members] == [kept]
         # Though the first page held nothing else.
         files, _ = await stores.files(Page(limit=2), owner=ME)
         assert [it.document.id for it in files] == [kept]
         hits = await stores.search(store, ["the tide"], owner=ME)
         assert {hit.document for hit in hits} == {kept}
+        # Who wants it gone does not have to wait for that.
+        assert (await stores.delete_file(brief[0], owner=ME)).clean
+        assert {it.id for it in await engine.documents()} == {kept, *brief[1:]}
+
+    home.run(work)
+
+
+def test_a_crash_after_a_file_was_kept_does_not_make_it_stay(home: Home) -> None:
+    class Crashing:
+        """A library that breaks down as soon as it has kept a file."""
+
+        def __init__(self, engine: Engine) -> None:
+            self._engine = engine
+
+        async def keep_file(self, path: Path, name: str, *, owner: str, said: NewFile) -> None:
+            await self._engine.keep_file(path, name, owner=owner, said=said)
+            raise ArithmeticError
+
+    async def work(engine: Engine) -> None:
+        library = cast("Library", Crashing(engine))
+        stores = VectorStores(library, engine.stores._catalog, engine.stores._parts)
+        path, hour = home.file("a.txt", TIDES), timedelta(hours=1)
+        with pytest.raises(ArithmeticError):
+            await stores.add_file(path, "a.txt", purpose="vision", expires_after=hour, owner=ME)
+        [(document, note)], _ = await engine.stores.files(Page(), owner=ME)
+        assert note == FileNote(document.id, "a.txt", "vision", document.created_at + hour)
+        assert await engine.stores.sweep(document.created_at + hour) == 1
 
     home.run(work)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Attribute
-from unchunk.stores import Combination, Comparison, Filter
-from unchunk.stores.filters import matches, parse
+from unchunk.stores.filters import Combination, Comparison, Filter, matches, parse
 
 keys = st.sampled_from("abc")
 values = st.one_of(

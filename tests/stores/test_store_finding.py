@@ -1,6 +1,6 @@
 """A search in a store shows windows of its files, byte for byte as their content has them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -11,11 +11,13 @@ from stores.shops import ME, ROME, TIDES, bring, fill
 from unchunk.domain import Chunk, ChunkingStrategy
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError
+from unchunk.ports import Attribute
 from unchunk.retrieval.shelf import Where
 from unchunk.retrieval.snippets import Found, Hit
-from unchunk.stores import Addition, Library, VectorStores
+from unchunk.stores import Addition, VectorStores
 from unchunk.stores.filters import parse
 from unchunk.stores.finding import _scores
+from unchunk.stores.parts import Library
 
 TOPICS = [f"Chapter {at} tells of the harbour number {at * 7919}. " for at in range(300)]
 BOOK = "".join(f"{topic}{'It was a quiet place, and 漢字🏴‍☠️. ' * 6}\n" for topic in TOPICS)
@@ -61,7 +63,7 @@ def test_each_hit_is_a_window_of_the_files_own_strategy(home: Home) -> None:
         document = await bring(engine, home, "book.txt", BOOK)
         for size, overlap in ((800, 400), (100, 50), (4096, 2048), (150, 0)):
             store = await fill(engine)
-            given = [Addition(document, ChunkingStrategy("tokens", size, overlap), {"n": 1})]
+            given = Addition(document, ChunkingStrategy("tokens", size, overlap), {"n": 1})
             await engine.stores.attach(store, given, owner=ME)
             content = await engine.stores.content(store, document, owner=ME)
             for topic in (TOPICS[3], TOPICS[150], TOPICS[299]):
@@ -107,7 +109,7 @@ def test_chunks_that_share_a_window_do_not_take_the_places_of_others(home: Home)
         document = await bring(engine, home, "book.txt", BOOK)
         store, told = await fill(engine), Told(engine, 1.0)
         library = cast("Library", told)
-        given = [Addition(document, ChunkingStrategy("tokens", 4096, 0))]
+        given = Addition(document, ChunkingStrategy("tokens", 4096, 0))
         await engine.stores.attach(store, given, owner=ME)
         count = len(await engine.stores.content(store, document, owner=ME))
         stores = VectorStores(library, engine.stores._catalog, engine.stores._parts)
@@ -160,7 +162,7 @@ def test_only_files_as_the_filter_says_are_found(home: Home) -> None:
         years = {}
         for year in (1990, 2000, 2010):
             document = await bring(engine, home, f"{year}.txt", f"{TIDES} {year}")
-            await stores.attach(store, [Addition(document, None, {"year": year})], owner=ME)
+            await stores.attach(store, Addition(document, None, {"year": year}), owner=ME)
             years[year] = document
         wanted = parse({"type": "gte", "key": "year", "value": 2000})
         found = {hit.document for hit in await stores.search(store, ["tide"], owner=ME)}
@@ -174,6 +176,53 @@ def test_only_files_as_the_filter_says_are_found(home: Home) -> None:
         nothing = parse({"type": "eq", "key": "year", "value": "2000"})
         assert await stores.search(store, ["tide"], filters=nothing, owner=ME) == []
         assert await stores.documents([], owner=ME) == ()
+
+    home.run(work)
+
+
+def test_a_file_is_told_as_the_store_has_it_where_it_is_as_the_filter_says(home: Home) -> None:
+    async def work(engine: Engine) -> None:
+        stores, document = engine.stores, await bring(engine, home, "a.txt", TIDES)
+        first, second, third = [await fill(engine) for _ in range(3)]
+        for store, year in ((first, 1990), (second, 2000), (third, 2010)):
+            await stores.attach(store, Addition(document, None, {"year": year}), owner=ME)
+
+        async def told(*asked: str, least: int = 0) -> dict[str, Mapping[str, Attribute]]:
+            wanted = parse({"type": "gte", "key": "year", "value": least})
+            assert await stores.documents(asked, wanted, owner=ME) == (
+                (document,) if least <= 2010 else ()
+            )
+            return await stores.attributes(asked, [document, "none"], wanted, owner=ME)
+
+        assert await told(first, second, third) == {document: {"year": 1990}}
+        assert await told(first, second, third, least=1995) == {document: {"year": 2000}}
+        assert await told(first, third, second, third, least=1995) == {document: {"year": 2010}}
+        assert await told(first, second, third, least=2011) == {}
+        assert await stores.attributes([second, first], [document], owner=ME) == {
+            document: {"year": 2000}
+        }
+
+    home.run(work)
+
+
+def test_a_file_that_leaves_the_store_while_it_is_searched_is_not_shown(home: Home) -> None:
+    async def work(engine: Engine) -> None:
+        stays, goes, changes = [
+            await bring(engine, home, it, TIDES) for it in ("a.txt", "b.txt", "c.txt")
+        ]
+        store = await fill(engine)
+        for one in (stays, goes, changes):
+            await engine.stores.attach(store, Addition(one, None, {"n": 1}), owner=ME)
+
+        async def meddle() -> None:
+            await engine.stores.detach(store, goes, owner=ME)
+            await engine.stores.describe(store, changes, {"n": 2}, owner=ME)
+
+        library = cast("Library", Overtaken(engine, meddle))
+        stores = VectorStores(library, engine.stores._catalog, engine.stores._parts)
+        wanted = parse({"type": "eq", "key": "n", "value": 1})
+        hits = await stores.search(store, ["tide"], filters=wanted, owner=ME)
+        assert [hit.document for hit in hits] == [stays]
 
     home.run(work)
 

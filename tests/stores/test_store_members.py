@@ -1,6 +1,7 @@
 """Documents in stores: how each is cut there, what it says, and what becomes of it."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -44,8 +45,8 @@ def test_content_is_what_the_encoding_cuts_out_of_the_text(home: Home) -> None:
         document, store = await bring(engine, home, "long.txt", LONG), await fill(engine)
         for size, overlap in ((800, 400), (100, 50), (4096, 0), (333, 166)):
             strategy = ChunkingStrategy("tokens", size, overlap)
-            given = [Addition(document, strategy)]
-            _, [member] = await engine.stores.attach(store, given, owner=ME)
+            given = Addition(document, strategy)
+            member = await engine.stores.attach(store, given, owner=ME)
             assert member.file.strategy == strategy
             found = await engine.stores.content(store, document, owner=ME)
             assert found == list(get_encoding("cl100k_base").windows(LONG, size, overlap))
@@ -58,7 +59,7 @@ def test_a_document_is_cut_800_to_400_unless_somebody_says_else(home: Home) -> N
         document = await bring(engine, home, "long.txt", LONG)
         first, second = await fill(engine, document), await fill(engine)
         own = ChunkingStrategy("tokens", 200, 0)
-        await engine.stores.attach(second, [Addition(document, own)], owner=ME)
+        await engine.stores.attach(second, Addition(document, own), owner=ME)
         encoding = get_encoding("cl100k_base")
         contents = [await engine.stores.content(it, document, owner=ME) for it in (first, second)]
         assert contents == [
@@ -84,12 +85,14 @@ def test_what_cannot_be_attached_says_why_and_nothing_is(home: Home) -> None:
         for strategy, attributes, message in wrong:
             given = [Addition(other), Addition(document, strategy, attributes)]
             with pytest.raises(InvalidInputError, match=message):
-                await engine.stores.attach(store, given, owner=ME)
+                await engine.stores.attach_batch(store, given, owner=ME)
+            with pytest.raises(InvalidInputError, match=message):
+                await engine.stores.attach(store, given[1], owner=ME)
         for none in ([], [Addition(other)] * 2001):
             with pytest.raises(InvalidInputError, match="1 to 2000"):
-                await engine.stores.attach(store, none, owner=ME)
+                await engine.stores.attach_batch(store, none, owner=ME)
         with pytest.raises(NotFoundError, match="no file 'never'"):
-            await engine.stores.attach(store, [Addition(other), Addition("never")], owner=ME)
+            await engine.stores.attach_batch(store, [Addition(other), Addition("never")], owner=ME)
         assert await engine.stores.members(store, Page(), owner=ME) == ([], False)
 
     home.run(work)
@@ -102,7 +105,8 @@ def test_attaching_again_says_something_else_of_the_same_file(home: Home) -> Non
         before = await stores.member(store, document, owner=ME)
         strategy = ChunkingStrategy("tokens", 100, 0)
         given = [Addition(document), Addition(document, strategy, {"team": "blue"})]
-        _, [after] = await stores.attach(store, given, owner=ME)
+        await stores.attach_batch(store, given, owner=ME)
+        after = await stores.member(store, document, owner=ME)
         assert after.file.created_at == before.file.created_at
         assert (after.file.strategy, after.file.attributes) == (strategy, {"team": "blue"})
         assert await stores.counts([store], owner=ME) == {
@@ -119,10 +123,6 @@ def test_what_is_said_of_a_file_belongs_to_its_store(home: Home) -> None:
         said = await stores.describe(first, document, {"n": 1, "t": True}, owner=ME)
         assert repr(said.file.attributes) == repr({"n": 1, "t": True})
         assert (await stores.member(second, document, owner=ME)).file.attributes == {}
-        found = await stores.attributes([second, first], [document, "none"], owner=ME)
-        assert found == {document: {}}
-        found = await stores.attributes([first, second], [document], owner=ME)
-        assert found == {document: {"n": 1, "t": True}}
         with pytest.raises(InvalidInputError, match="attributes has 17 keys"):
             await stores.describe(first, document, {str(at): at for at in range(17)}, owner=ME)
         with pytest.raises(NotFoundError):
@@ -245,11 +245,9 @@ def test_a_batch_is_told_by_its_files_and_given_up_while_they_are_on_their_way(h
         coming = await stores.add_file(home.file("late.txt", ROME), "late.txt", owner=ME)
         late = coming.document.id
         given = [Addition(late), Addition(done, attributes={"n": 1})]
-        batch, members = await stores.attach(store, given, as_batch=True, owner=ME)
-        assert batch
+        batch, counts = await stores.attach_batch(store, given, owner=ME)
         assert batch.id.startswith("vsfb_")
-        assert [member.file.document for member in members] == [late, done]
-        _, counts = await stores.batch(store, batch.id, owner=ME)
+        assert await stores.batch(store, batch.id, owner=ME) == (batch, counts)
         assert (counts.completed, counts.in_progress) == (1, 1)
         cancelled, counts = await stores.cancel(store, batch.id, owner=ME)
         assert cancelled.is_cancelled
@@ -262,11 +260,75 @@ def test_a_batch_is_told_by_its_files_and_given_up_while_they_are_on_their_way(h
     home.run(work)
 
 
+def test_what_was_given_up_is_not_in_the_store_until_it_is_attached_again(home: Home) -> None:
+    async def work(engine: Engine) -> None:
+        stores, store = engine.stores, await fill(engine)
+        coming = await stores.add_file(home.file("late.txt", TIDES), "late.txt", owner=ME)
+        late = coming.document.id
+        batch, _ = await stores.attach_batch(store, [Addition(late)], owner=ME)
+        await stores.cancel(store, batch.id, owner=ME)
+        await engine.retry(late)
+        assert (await stores.file(late, owner=ME)).document.live
+        assert (await stores.member(store, late, owner=ME)).status == "cancelled"
+        assert await stores.counts([store], owner=ME) == {store: MemberCounts(cancelled=1)}
+        assert await stores.documents([store], owner=ME) == ()
+        assert await stores.search(store, ["tide"], owner=ME) == []
+        with pytest.raises(InvalidInputError, match=r"late\.txt .*cancelled; attach it again"):
+            await stores.content(store, late, owner=ME)
+        # Saying something of it does not bring it back.
+        await stores.describe(store, late, {"n": 1}, owner=ME)
+        assert (await stores.member(store, late, owner=ME)).status == "cancelled"
+        assert (await stores.attach(store, Addition(late), owner=ME)).status == "completed"
+        assert await stores.content(store, late, owner=ME) == [TIDES]
+        assert [hit.document for hit in await stores.search(store, ["tide"], owner=ME)] == [late]
+
+    home.run(work)
+
+
+def test_a_batch_tells_of_its_files_though_they_are_attached_again(home: Home) -> None:
+    async def work(engine: Engine) -> None:
+        stores, store = engine.stores, await fill(engine)
+        documents = [await bring(engine, home, f"{at}.txt", TIDES) for at in range(4)]
+        every = [Addition(it) for it in documents]
+        first, _ = await stores.attach_batch(store, every, owner=ME)
+        await stores.attach(store, every[0], owner=ME)
+        await stores.attach_batch(store, every[1:], owner=ME)
+        assert (await stores.batch(store, first.id, owner=ME))[1].completed == 4
+        await stores.detach(store, documents[0], owner=ME)
+        assert (await stores.batch(store, first.id, owner=ME))[1].completed == 3
+
+    home.run(work)
+
+
+def test_many_files_come_into_a_store_with_few_questions_to_the_catalog(home: Home) -> None:
+    async def work(engine: Engine) -> None:
+        parts = engine.stores._parts
+        documents = [await bring(engine, home, f"{at}.txt", TIDES) for at in range(12)]
+        asked: list[str] = []
+
+        class Listening:
+            def __init__(self, inner: object) -> None:
+                self._inner = inner
+
+            def __getattr__(self, name: str) -> object:
+                asked.append(name)
+                return getattr(self._inner, name)
+
+        heard = {name: Listening(getattr(parts, name)) for name in ("members", "batches", "notes")}
+        stores = VectorStores(
+            engine, engine.stores._catalog, replace(parts, **cast("dict[str, Any]", heard))
+        )
+        store = (await stores.create(owner=ME)).id
+        await stores.attach_batch(store, [Addition(it) for it in documents], owner=ME)
+        assert asked == ["get", "put", "get"]
+
+    home.run(work)
+
+
 def test_a_batch_that_is_done_is_not_given_up(home: Home) -> None:
     async def work(engine: Engine) -> None:
         document, store = await bring(engine, home, "a.txt", TIDES), await fill(engine)
-        batch, _ = await engine.stores.attach(store, [Addition(document)], as_batch=True, owner=ME)
-        assert batch
+        batch, _ = await engine.stores.attach_batch(store, [Addition(document)], owner=ME)
         found, counts = await engine.stores.cancel(store, batch.id, owner=ME)
         assert (found.is_cancelled, counts.completed) == (False, 1)
 

@@ -115,13 +115,13 @@ def test_a_store_of_another_owner_is_as_one_that_never_was(home: Home) -> None:
         mine = await bring(engine, home, "mine.txt", TIDES)
         theirs = await bring(engine, home, "theirs.txt", TIDES, OTHER)
         store = await fill(engine, mine)
-        batch, _ = await stores.attach(store, [Addition(mine)], as_batch=True, owner=ME)
-        assert batch
+        batch, _ = await stores.attach_batch(store, [Addition(mine)], owner=ME)
         asked: dict[str, Callable[[str], Awaitable[object]]] = {
             "get": lambda at: stores.get(at, owner=OTHER),
             "update": lambda at: stores.update(at, name="x", owner=OTHER),
             "delete": lambda at: stores.delete(at, owner=OTHER),
-            "attach": lambda at: stores.attach(at, [Addition(theirs)], owner=OTHER),
+            "attach": lambda at: stores.attach(at, Addition(theirs), owner=OTHER),
+            "attach_batch": lambda at: stores.attach_batch(at, [Addition(theirs)], owner=OTHER),
             "member": lambda at: stores.member(at, mine, owner=OTHER),
             "members": lambda at: stores.members(at, Page(), owner=OTHER),
             "describe": lambda at: stores.describe(at, mine, {}, owner=OTHER),
@@ -143,7 +143,7 @@ def test_a_store_of_another_owner_is_as_one_that_never_was(home: Home) -> None:
         assert await stores.attributes([store], [mine], owner=OTHER) == {}
         # Nor does another's file go into one's own.
         with pytest.raises(NotFoundError, match="no file"):
-            await stores.attach(store, [Addition(mine), Addition(theirs)], owner=ME)
+            await stores.attach_batch(store, [Addition(mine), Addition(theirs)], owner=ME)
         found = await stores.counts([store], owner=ME)
         assert found == {store: MemberCounts(completed=1, size=len(TIDES))}
 
@@ -157,7 +157,7 @@ def test_a_store_lives_on_when_it_is_used_and_ends_when_it_is_not(home: Home) ->
         document = await bring(engine, home, "tides.txt", TIDES)
         store = await stores.create(expires_after=timedelta(days=1), owner=ME)
         clock.pass_by(hours=20)
-        await stores.attach(store.id, [Addition(document)], owner=ME)
+        await stores.attach(store.id, Addition(document), owner=ME)
         clock.pass_by(hours=20)
         assert await stores.search(store.id, ["tide"], owner=ME)
         clock.pass_by(hours=20)
@@ -166,7 +166,7 @@ def test_a_store_lives_on_when_it_is_used_and_ends_when_it_is_not(home: Home) ->
         clock.pass_by(hours=24)
         assert (await stores.get(store.id, owner=ME)).is_expired(clock.now)
         for ask in (
-            lambda: stores.attach(store.id, [Addition(document)], owner=ME),
+            lambda: stores.attach(store.id, Addition(document), owner=ME),
             lambda: stores.search(store.id, ["tide"], owner=ME),
             lambda: stores.documents([store.id], owner=ME),
         ):
@@ -174,7 +174,12 @@ def test_a_store_lives_on_when_it_is_used_and_ends_when_it_is_not(home: Home) ->
                 await ask()
         # What is in it can still be got out, and it can be given more time.
         assert await stores.content(store.id, document, owner=ME) == [TIDES]
-        await stores.update(store.id, expires_after=timedelta(days=3), owner=ME)
+        clock.pass_by(days=30)
+        await stores.update(store.id, name="other", owner=ME)
+        assert (await stores.get(store.id, owner=ME)).is_expired(clock.now)
+        revived = await stores.update(store.id, expires_after=timedelta(days=3), owner=ME)
+        assert revived == await stores.get(store.id, owner=ME)
+        assert revived.expires_at == clock.now + timedelta(days=3)
         assert await stores.search(store.id, ["tide"], owner=ME)
 
     home.run(work)

@@ -12,14 +12,15 @@ import pytest
 
 from homes import Home
 from server.houses import house
-from stores.shops import ME, OTHER, TIDES, Clock, bring, fill, room
+from stores.shops import ME, OTHER, ROME, TIDES, Clock, bring, fill, room
 from unchunk.domain import Document
 from unchunk.engine import Engine
 from unchunk.errors import IndexUnavailableError, NotFoundError
 from unchunk.library.purging import Receipt
 from unchunk.ports import FileNotes
 from unchunk.server.sweeping import keep_sweeping
-from unchunk.stores import Library, VectorStores
+from unchunk.stores import VectorStores
+from unchunk.stores.parts import Library
 
 
 async def brief(engine: Engine, home: Home, name: str, owner: str = ME) -> str:
@@ -54,6 +55,33 @@ def test_files_whose_time_is_over_are_deleted_everywhere_whosever_they_are(home:
         assert (await engine.stores.counts([store], owner=ME))[store].total == 1
         assert (await engine.doctor()).healthy
         assert await engine.stores.sweep(clock.now) == 0
+
+    home.run(work)
+
+
+def test_a_file_that_a_person_replaces_does_not_go_when_its_time_is_over(home: Home) -> None:
+    async def work(engine: Engine) -> None:
+        clock = Clock()
+        replaced, same, late = [
+            await brief(engine, home, name) for name in ("a.txt", "b.txt", "c.txt")
+        ]
+        await engine.add(home.file("a.txt", ROME))
+        await engine.add(home.file("b.txt", TIDES))
+        clock.pass_by(hours=2)
+
+        class Replacing(Stubborn):
+            """Somebody replaces a file while another is deleted."""
+
+            async def delete(self, reference: str, *, owner: str | None = None) -> Receipt:
+                await engine.add(home.file("c.txt", ROME))
+                return await engine.delete(reference, owner=owner)
+
+        library = cast("Library", Replacing(engine, "", ""))
+        stores = VectorStores(library, engine.stores._catalog, engine.stores._parts)
+        assert await stores.sweep(clock.now) == 1
+        assert {it.id for it in await engine.documents()} == {replaced, late}
+        assert same not in {it.id for it in await engine.documents()}
+        assert await engine.text(late) == ROME
 
     home.run(work)
 

@@ -1,9 +1,10 @@
 """Questions to a library, and the conversations that they make."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unchunk.chat.budget import room, within
+from unchunk.chat.calling import Names, called
 from unchunk.chat.events import Answer, Event, gathered
 from unchunk.chat.explaining import Explanation, explain
 from unchunk.chat.parts import ChatManner, ChatParts, Elsewhere
@@ -39,13 +40,22 @@ class Talking:
         self._owner = owner
 
     def chat(
-        self, request: ChatRequest, *, owner: OwnerId | None = None, request_id: str = ""
+        self,
+        request: ChatRequest,
+        *,
+        owner: OwnerId | None = None,
+        request_id: str = "",
+        names: Names | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Answer a question, as a stream of events; closing the stream stops the model.
 
-        Raises before the first event for what cannot be asked; all else is an event.
+        Raises before the first event for what cannot be asked; all else is an event. `names` tells
+        what documents are called in the answer, where that is not what the library calls them.
         """
-        return turn(self._answering, request, self._whose(owner), request_id)
+        parts = self._answering
+        if names is not None:
+            parts = replace(parts, retrieve=called(parts.retrieve, names))
+        return turn(parts, request, self._whose(owner), request_id)
 
     async def ask(
         self,

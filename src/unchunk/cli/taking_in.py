@@ -1,8 +1,9 @@
 """Recovered files into the library, under names that it takes, with what their store said of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from itertools import count
+from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from unchunk.errors import InvalidInputError
@@ -51,15 +52,21 @@ def _names(results: Sequence[Result]) -> list[str]:
     names = []
     for one in results:
         text = Path(one.path).read_bytes().decode("utf-8", "replace")
-        called = _fit(one.name) or one.plain
-        name = library_name(called, text)
-        if name.casefold() in taken:
-            stem, dot, ending = called.rpartition(".")
-            other = f"{stem}~{one.id}.{ending}" if dot else f"{called}~{one.id}"
-            name = library_name(_fit(other) or one.plain, text)
+        ways = (library_name(called, text) for called in _ways(one))
+        name = next(way for way in ways if way.casefold() not in taken)
         taken.add(name.casefold())
         names.append(name)
     return names
+
+
+def _ways(one: Result) -> Iterator[str]:
+    """What it may be called: as it was, then with its id, then with a number, too."""
+    called = _fit(one.name) or one.plain
+    yield called
+    name = PurePosixPath(called)
+    for number in count(1):
+        more = f"~{number}" if number > 1 else ""
+        yield _fit(f"{name.stem}~{one.id}{more}{name.suffix}") or f"{one.plain}{more}"
 
 
 def _fit(name: str) -> str:
@@ -79,7 +86,7 @@ def _attributes(one: Result) -> dict[str, object]:
         for name, value in one.attributes.items()
     }
     return said | {
-        "recovered_from": one.store,
+        "recovered_from": _clean(one.store),
         "file_id": _clean(one.id),
         "verdict": one.verdict,
     }

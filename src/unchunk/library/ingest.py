@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal, NamedTuple, Protocol
 from uuid import uuid4
 
-from unchunk.domain import Document, DocumentId, OwnerId, Version, Whole
+from unchunk.domain import Document, DocumentId, NewFile, OwnerId, Version, Whole
 from unchunk.errors import (
     ExtractionCode,
     ExtractionError,
@@ -86,14 +86,15 @@ class Ingest:
         return await each(sources, self._flow.width, partial(self._take, owner, folder))
 
     async def keep(
-        self, source: Source, owner: OwnerId, folder: str, *, distinct: bool = False
+        self, source: Source, owner: OwnerId, folder: str, *, said: NewFile | None = None
     ) -> Outcome:
         """Only keep a file, to go on with by `resume`; nobody else's work is waited for.
 
         It is then "waiting", unless there is nothing to go on with. Needs neither embedder nor
-        index. With `distinct` it is a new document in any case, under a name that is free.
+        index. With `said` it is a new document in any case, under a name that is free, and that
+        is noted of it.
         """
-        return await self._staged(owner, folder, source, self._kept, distinct=distinct)
+        return await self._staged(owner, folder, source, self._kept, said=said)
 
     async def resume(self, documents: Iterable[Document]) -> list[Outcome]:
         """Go on with documents that are pending or failed, from the bytes that are kept."""
@@ -112,10 +113,11 @@ class Ingest:
         source: Source,
         go_on: _GoOn,
         *,
-        distinct: bool = False,
+        said: NewFile | None = None,
     ) -> Outcome:
         """Copy a file aside, note it as a draft, and go on with it."""
         parts = self._parts
+        begin = partial(parts.catalog.begin, distinct=said is not None, said=said)
         try:
             name = check_name(source.name)
         except InvalidInputError as error:
@@ -124,23 +126,15 @@ class Ingest:
             with parts.telemetry.stage("read"):
                 staged = await stage(source, parts.incoming, parts.max_bytes)
         except ExtractionError as error:
-            document = await parts.catalog.begin(
-                owner, folder, name, checksum="", size=0, blob="", distinct=distinct
-            )
+            document = await begin(owner, folder, name, checksum="", size=0, blob="")
             async with parts.desk.hold(document.id):
                 return await self._fail(document, error.code, str(error))
         try:
             # Noted first and kept second: a crash between the two leaves a draft to go on with,
             # the other way round it would leave bytes that nobody knows.
             blob = blob_key(owner, datetime.now(UTC).date(), uuid4())
-            document = await parts.catalog.begin(
-                owner,
-                folder,
-                name,
-                checksum=staged.checksum,
-                size=staged.size,
-                blob=blob,
-                distinct=distinct,
+            document = await begin(
+                owner, folder, name, checksum=staged.checksum, size=staged.size, blob=blob
             )
             self._report(Event("read", name))
             if document.live is not None and document.live.checksum == staged.checksum:

@@ -15,6 +15,13 @@ from unchunk.ports.chat import (
     Sampling,
     TokenUsage,
 )
+from unchunk.ports.filenotes import (
+    FileNote,
+    FileNotes,
+    KeptResponse,
+    KeptResponses,
+    ResponseId,
+)
 from unchunk.ports.index import Index, Indexes, OpenSpace, Point
 from unchunk.ports.reading import Embedder, Extractor, Lexicon, Pages, Reranker, Role, Vectors
 from unchunk.ports.recovery import LostChunks, LostFile, LostFiles, LostStatus
@@ -30,17 +37,13 @@ from unchunk.ports.sources import (
 from unchunk.ports.stores import (
     Attribute,
     Batch,
+    Batches,
     BatchId,
-    FileNote,
-    FileNotes,
-    KeptResponse,
-    KeptResponses,
     Member,
     MemberCounts,
     Members,
     MemberStatus,
     Page,
-    ResponseId,
     StoreFile,
     StoreId,
     Stores,
@@ -52,6 +55,7 @@ __all__ = [
     "Attribute",
     "Batch",
     "BatchId",
+    "Batches",
     "Blobs",
     "Catalog",
     "ChatModel",

@@ -12,6 +12,7 @@ from unchunk.domain import (
     DocumentId,
     FolderCount,
     Heading,
+    NewFile,
     Opened,
     OwnerId,
     Remains,
@@ -40,6 +41,7 @@ class Catalog(Protocol):
         size: int,
         blob: str,
         distinct: bool = False,
+        said: NewFile | None = None,
     ) -> Document:
         """Note bytes that came in, as the draft of a new document or of the one of that name.
 
@@ -50,7 +52,10 @@ class Catalog(Protocol):
 
         With `distinct` it is always a new document, whatever else has the same bytes, under a
         name that none has in the folder: where `name.txt` is taken, `name (2).txt` and so on,
-        cut where it would get longer than `LONGEST_NAME`.
+        cut where it would get longer than `LONGEST_NAME`. Otherwise, other bytes than it has are
+        a document's to stay: it does not expire any more.
+
+        `said` is noted with it, as `FileNotes` tells it.
         """
         ...
 

@@ -18,7 +18,7 @@ class LostFile:
     `strategy` is how it was cut, where the store knows. `problem` says why it is not ready. `size`
     is how many bytes it had, in whatever format it was.
     `mark` is anything that changes with its content: what was fetched under another one is
-    fetched again.
+    fetched again. Where nothing tells, it is empty, and nothing is used that was fetched before.
     """
 
     id: str

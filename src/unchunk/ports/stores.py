@@ -12,9 +12,8 @@ from unchunk.domain import ChunkingStrategy, Document, DocumentId, OwnerId
 
 StoreId = str
 BatchId = str
-ResponseId = str
 Attribute = str | float | bool
-# What became of a file in a store; `cancelled` counts only for what was on its way then.
+# What became of a file in a store; one that is `cancelled` is not in it until it is put again.
 MemberStatus = Literal["in_progress", "completed", "failed", "cancelled"]
 
 
@@ -41,17 +40,13 @@ class VectorStore:
 
 @dataclass(frozen=True, slots=True)
 class StoreFile:
-    """That a document is in a store; `strategy` is how its text is cut there.
-
-    `batch` is the batch that it came with, if any.
-    """
+    """That a document is in a store; `strategy` is how its text is cut there."""
 
     store: StoreId
     document: DocumentId
     created_at: datetime
     strategy: ChunkingStrategy = field(default_factory=ChunkingStrategy)
     attributes: Mapping[str, Attribute] = field(default_factory=dict, hash=False)
-    batch: BatchId = ""
     is_cancelled: bool = False
 
 
@@ -63,15 +58,15 @@ class Member(NamedTuple):
 
     @property
     def status(self) -> MemberStatus:
-        if self.document.live is not None:
-            return "completed"
         if self.file.is_cancelled:
             return "cancelled"
+        if self.document.live is not None:
+            return "completed"
         return "failed" if self.document.error_code else "in_progress"
 
 
 class MemberCounts(NamedTuple):
-    """How many files of a store are in which state; `size` is the bytes of those that are live."""
+    """How many files of a store are in which state; `size` is the bytes of the completed ones."""
 
     in_progress: int = 0
     completed: int = 0
@@ -86,34 +81,12 @@ class MemberCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
+    """Files that were put into a store together."""
+
     id: BatchId
     store: StoreId
     created_at: datetime
     is_cancelled: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FileNote:
-    """What OpenAI's clients say of a document beside its content.
-
-    `filename` is what its sender called it: the library may know it by a name of its own, where
-    that one was taken.
-    """
-
-    document: DocumentId
-    filename: str
-    purpose: str = "assistants"
-    expires_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class KeptResponse:
-    """An answer that can be asked for again; `body` is JSON."""
-
-    id: ResponseId
-    owner: OwnerId
-    created_at: datetime
-    body: Mapping[str, object] = field(repr=False, hash=False)
 
 
 class Page(NamedTuple):
@@ -133,6 +106,8 @@ class Stores(Protocol):
     A cursor that names nothing is an `InvalidInputError`, but for what was just removed: whoever
     removes what they read can go on behind it. With `before` and no `after`, it is the part that
     ends just before it.
+
+    Where a method takes `now`, a document whose time is over by then is not there.
     """
 
     async def add(self, store: VectorStore) -> None:
@@ -154,7 +129,7 @@ class Stores(Protocol):
     async def page(self, owner: OwnerId, part: Page) -> tuple[list[VectorStore], bool]: ...
 
     async def counts(
-        self, owner: OwnerId, stores: Sequence[StoreId]
+        self, owner: OwnerId, stores: Sequence[StoreId], now: datetime
     ) -> dict[StoreId, MemberCounts]:
         """For each store that is there, in one query."""
         ...
@@ -170,17 +145,37 @@ class Members(Protocol):
     What is deleted takes its places in stores along.
     """
 
-    async def put(self, owner: OwnerId, files: Sequence[StoreFile]) -> None:
-        """Add files, or replace what is said of them, all or none; a file keeps its `created_at`."""
+    async def put(
+        self, owner: OwnerId, files: Sequence[StoreFile], batch: Batch | None = None
+    ) -> None:
+        """Add files, or replace what is said of them, all or none; a file keeps its `created_at`.
+
+        With `batch`, which is new, they are its files from now on, as long as they are in the
+        store. Those of other batches stay theirs, too.
+        """
         ...
 
-    async def get(self, owner: OwnerId, store: StoreId, document: DocumentId) -> Member: ...
+    async def describe(
+        self,
+        owner: OwnerId,
+        store: StoreId,
+        document: DocumentId,
+        attributes: Mapping[str, Attribute],
+        now: datetime,
+    ) -> Member:
+        """Replace the attributes of a file that is there, and nothing else of it."""
+        ...
+
+    async def get(
+        self, owner: OwnerId, store: StoreId, document: DocumentId, now: datetime
+    ) -> Member: ...
 
     async def page(
         self,
         owner: OwnerId,
         store: StoreId,
         part: Page,
+        now: datetime,
         *,
         status: MemberStatus | None = None,
         batch: BatchId = "",
@@ -188,67 +183,39 @@ class Members(Protocol):
         """Cursors are ids of documents, in any state and of any batch."""
         ...
 
-    async def live(
+    async def searchable(
+        self, owner: OwnerId, stores: Sequence[StoreId], now: datetime
+    ) -> list[DocumentId]:
+        """The completed files of some stores, each once, by id. What is not there is left out."""
+        ...
+
+    async def completed(
         self,
         owner: OwnerId,
         stores: Sequence[StoreId],
+        now: datetime,
         documents: Sequence[DocumentId] | None = None,
     ) -> list[StoreFile]:
-        """The files of some stores that can be searched, in no order; of some documents, if named.
-
-        What is not there is left out.
+        """The same with all that is said of them in each store, in no order; of some documents,
+        if named.
         """
         ...
 
     async def remove(self, owner: OwnerId, store: StoreId, document: DocumentId) -> None: ...
 
-    async def save_batch(self, owner: OwnerId, batch: Batch) -> None:
-        """Keep a new batch, or that it was cancelled: then its files that are on their way are,
-        too.
-        """
-        ...
 
-    async def batch(
-        self, owner: OwnerId, store: StoreId, batch: BatchId
-    ) -> tuple[Batch, MemberCounts]: ...
-
-
-class FileNotes(Protocol):
-    """What is said of documents beside their content, in the same manner as `Stores`.
-
-    A document that nothing was said of is an "assistants" file under its own name.
-    """
-
-    async def note(self, owner: OwnerId, note: FileNote) -> None: ...
-
-    async def page(
-        self, owner: OwnerId, part: Page, *, purpose: str = ""
-    ) -> tuple[list[tuple[Document, FileNote]], bool]:
-        """All of an owner's documents, whoever brought them. Cursors are their ids."""
-        ...
+class Batches(Protocol):
+    """What became of files that were put into a store together, in the same manner as `Stores`."""
 
     async def get(
-        self, owner: OwnerId, documents: Sequence[DocumentId]
-    ) -> dict[DocumentId, tuple[Document, FileNote]]:
-        """Those that are there, in one query."""
-        ...
+        self, owner: OwnerId, store: StoreId, batch: BatchId, now: datetime
+    ) -> tuple[Batch, MemberCounts]: ...
 
-    async def expired(self, now: datetime) -> list[Document]:
-        """All owners' documents whose time is over."""
-        ...
+    async def cancel(
+        self, owner: OwnerId, store: StoreId, batch: BatchId, now: datetime
+    ) -> tuple[Batch, MemberCounts]:
+        """Cancel those of its files that are on their way, but for such as were put again since.
 
-
-class KeptResponses(Protocol):
-    """Answers that can be asked for again, in the same manner as `Stores`."""
-
-    async def keep(self, response: KeptResponse) -> None:
-        """Over the owner's one of the same id, if there is one."""
-        ...
-
-    async def get(self, owner: OwnerId, response: ResponseId) -> KeptResponse: ...
-
-    async def delete(self, owner: OwnerId, response: ResponseId) -> None: ...
-
-    async def forget(self, before: datetime) -> int:
-        """Delete all owners' that are older. How many is returned."""
+        A batch of which none is on its way stays as it is.
+        """
         ...

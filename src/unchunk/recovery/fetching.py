@@ -51,8 +51,13 @@ def wanted(lists: Sequence[StoreList], request: Rescue) -> Iterator[Wanted]:
     every = [(one.store, file) for one in lists for file in one.files]
     names = named_files(((file.name, file.id) for _, file in every), request.suffix)
     for (store, file), (plain, output) in zip(every, names, strict=True):
-        if not request.only or file.name in request.only or file.id in request.only:
+        if not request.only or not names_of(file).isdisjoint(request.only):
             yield Wanted(store, file, output, plain)
+
+
+def names_of(file: LostFile) -> set[object]:
+    """All that it may be asked for by."""
+    return {file.name, file.id, file.attributes.get("filename")}
 
 
 class _Trouble:

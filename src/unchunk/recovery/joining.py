@@ -1,15 +1,19 @@
 """Fetched chunks into texts, each with how sure it is. Does no I/O."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from unchunk.domain import ChunkingStrategy
 from unchunk.errors import InvalidTextError
 from unchunk.ports import LostChunks, LostFile
-from unchunk.recovery.sizes import is_whole, tells_all
+from unchunk.recovery.beginnings import may_lack_its_beginning
+from unchunk.recovery.sizes import ODD, Encoding, encoding_of, tells_all
 from unchunk.text.stitching import Stitched, stitch, stitch_chunks, stitch_files, stitch_placed
-from unchunk.text.stitching.seams import worst
+from unchunk.text.stitching.seams import Confidence, worst
+from unchunk.text.stitching.verdict import MIDDLE
+
+FIRST = "nothing shows that the first chunk is the first of the file"
 
 
 class Fetched(NamedTuple):
@@ -40,23 +44,23 @@ def joined(files: Sequence[Fetched]) -> list[Stitched | InvalidTextError]:
             )
             if placed is not None:
                 results[at] = placed
+    placed_ones = frozenset(results)
     results |= _together({at: one for at, one in enumerate(files) if at not in results})
-    return [_doubted(files[at], results[at]) for at in range(len(files))]
+    return [_doubted(one, results[at], is_placed=at in placed_ones) for at, one in enumerate(files)]
 
 
-def joined_literally(file: Fetched, overlap: int) -> Stitched:
-    """The text by one overlap for all joints; nothing is known of how right that is."""
+def joined_literally(file: Fetched, overlap: int) -> Stitched | InvalidTextError:
+    """The text by one overlap for all joints; nothing is known of how right that is.
+
+    One chunk has no joint, so of that as much is known as ever.
+    """
     texts = file.chunks.texts
+    if len(texts) == 1:
+        return joined([file])[0]
     text = stitch_chunks(texts, overlap)
     note = f"joined by one overlap of {overlap} characters, measured on the first pair of chunks"
-    return Stitched(
-        text,
-        (),
-        "exact" if len(texts) == 1 else "none",
-        file.strategy,
-        order=tuple(range(len(texts))),
-        notes=(note,) if len(texts) > 1 else (),
-    )
+    order = tuple(range(len(texts)))
+    return _doubted(file, Stitched(text, (), "none", file.strategy, order=order, notes=(note,)))
 
 
 def _together(files: dict[int, Fetched]) -> dict[int, Stitched | InvalidTextError]:
@@ -67,6 +71,7 @@ def _together(files: dict[int, Fetched]) -> dict[int, Stitched | InvalidTextErro
                 {str(at): one.chunks.texts for at, one in files.items()},
                 {str(at): one.strategy for at, one in files.items()},
                 from_start={str(at): one.from_start for at, one in files.items()},
+                sizes={str(at): one.file.size for at, one in files.items() if tells_all(one.file)},
             ).items()
         }
     except InvalidTextError:
@@ -83,18 +88,28 @@ def _alone(one: Fetched) -> Stitched | InvalidTextError:
     return problem
 
 
-def _doubted(one: Fetched, stitched: Stitched | InvalidTextError) -> Stitched | InvalidTextError:
+def _doubted(
+    one: Fetched, stitched: Stitched | InvalidTextError, *, is_placed: bool = False
+) -> Stitched | InvalidTextError:
     """The result with what the store says of it, which may be less sure than the chunks are."""
     if isinstance(stitched, InvalidTextError) or not one.chunks.texts:
         return stitched
-    sure, notes = [stitched.confidence], [*stitched.notes, *one.chunks.notes]
+    encoding = encoding_of(one.file, stitched.text) if tells_all(one.file) else None
+    doubts = list(_doubts(one, stitched.text, encoding))
+    if one.chunks.from_start is None and not is_placed and encoding != "utf-8":
+        is_middle = may_lack_its_beginning(stitched.text)
+        doubts.append(("ambiguous", MIDDLE) if is_middle else ("exact", FIRST))
+    notes = [*stitched.notes, *one.chunks.notes, *(note for _, note in doubts)]
+    sure = [stitched.confidence, *(confidence for confidence, _ in doubts)]
+    return replace(stitched, confidence=worst(sure), notes=tuple(dict.fromkeys(notes)))
+
+
+def _doubts(one: Fetched, text: str, encoding: Encoding | None) -> Iterator[tuple[Confidence, str]]:
     if one.chunks.complete is False:
-        sure.append("ambiguous")
-    if tells_all(one.file):
-        written = len(stitched.text.encode("utf-8", "surrogatepass"))
-        if not is_whole(one.file, stitched.text, written):
-            sure.append("ambiguous")
-            notes.append(
-                f"the store says that the file had {one.file.size:,} bytes: {written:,} came back"
-            )
-    return replace(stitched, confidence=worst(sure), notes=tuple(notes))
+        yield "ambiguous", "the store itself says that chunks are missing"
+    if tells_all(one.file) and encoding is None:
+        written = len(text.encode("utf-8", "surrogatepass"))
+        told = f"the store says that the file had {one.file.size:,} bytes"
+        yield "ambiguous", f"{told}: {written:,} came back"
+    elif encoding is not None and encoding in ODD:
+        yield "normalized", ODD[encoding]

@@ -10,8 +10,11 @@ from unchunk.errors import OutputError
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\ud800-\udfff]+')
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
+# Bytes: a name with its id, a number and the suffix is at most 255.
 _LONGEST = 180
 _LONGEST_ID = 40
+_WITH_SUFFIX = 206
+LONGEST_SUFFIX = 100
 
 REPORT = "report.json"
 RECOVERY = "recovery.json"
@@ -27,7 +30,7 @@ def safe_names(names: Iterable[str], suffix: str) -> Iterator[tuple[str, str]]:
     taken = {REPORT}
     suffix = _UNSAFE.sub("_", suffix)
     for name in names:
-        yield name, _free(_plain(name), suffix, taken)
+        yield name, _free(_plain(name, suffix), suffix, taken)
 
 
 def named_files(files: Iterable[tuple[str, str]], suffix: str) -> Iterator[tuple[str, str]]:
@@ -38,7 +41,7 @@ def named_files(files: Iterable[tuple[str, str]], suffix: str) -> Iterator[tuple
     taken = {REPORT, RECOVERY}
     suffix = _UNSAFE.sub("_", suffix)
     for name, identity in files:
-        plain = _plain(name)
+        plain = _plain(name, suffix)
         if (plain + suffix).casefold() in taken:
             own = _UNSAFE.sub("_", identity).encode()[:_LONGEST_ID].decode("utf-8", "ignore")
             plain = f"{plain}~{own}"
@@ -46,11 +49,12 @@ def named_files(files: Iterable[tuple[str, str]], suffix: str) -> Iterator[tuple
         yield output[: len(output) - len(suffix)] if suffix else output, output
 
 
-def _plain(name: str) -> str:
+def _plain(name: str, suffix: str) -> str:
     plain = _UNSAFE.sub("_", name).strip(". ") or "unnamed"
     if _RESERVED.match(plain):
         plain = f"_{plain}"
-    return plain.encode()[:_LONGEST].decode("utf-8", "ignore")
+    longest = min(_LONGEST, max(1, _WITH_SUFFIX - len(suffix.encode())))
+    return plain.encode()[:longest].decode("utf-8", "ignore") or "unnamed"
 
 
 def _free(plain: str, suffix: str, taken: set[str]) -> str:

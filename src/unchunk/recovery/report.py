@@ -125,7 +125,7 @@ class ReportFile:
         self._write(json.dumps(head, indent=1).removesuffix("\n}") + ',\n "files": [')
 
     def add(self, one: RecoveredReport) -> None:
-        self._write(f"{',' if self._count else ''}\n{json.dumps(one)}")
+        self._write(f"{',' if self._count else ''}\n{json.dumps(one, allow_nan=False)}")
         self._count += 1
 
     def end(self, totals: Mapping[str, object]) -> None:
@@ -150,7 +150,10 @@ class ReportFile:
     def _write(self, text: str) -> None:
         try:
             if self._file is None:
-                self._file = self._aside.open("w", encoding="utf-8")
+                # A link that somebody laid in its place leads nowhere.
+                self._aside.unlink(missing_ok=True)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                self._file = os.fdopen(os.open(self._aside, flags, 0o600), "w", encoding="utf-8")
             self._file.write(text)
         except OSError as error:
             raise self._unwritten(error) from error

@@ -8,13 +8,21 @@ from typing import Literal, NamedTuple
 from unchunk.domain import ChunkingStrategy
 from unchunk.errors import InvalidInputError
 from unchunk.ports import FieldValue, LostFile, LostFiles
+from unchunk.recovery.output import LONGEST_SUFFIX
 from unchunk.text.stitching import Confidence
 
 # first-pair: one overlap for all joints, measured once. Kept for whoever asks for it by name.
 Calibrate = Literal["each-joint", "first-pair"]
 # Of those that are not recovered, nothing or nothing but an empty file is written.
 Status = Literal[
-    "recovered", "in progress", "failed", "cancelled", "no chunks", "not fetched", "not joined"
+    "recovered",
+    "in progress",
+    "failed",
+    "cancelled",
+    "no chunks",
+    "not fetched",
+    "not joined",
+    "not written",
 ]
 
 
@@ -34,6 +42,11 @@ class Rescue:
     concurrency: int = 8
 
     def __post_init__(self) -> None:
+        if len(self.suffix.encode("utf-8", "surrogatepass")) > LONGEST_SUFFIX:
+            raise InvalidInputError(
+                f"the suffix {self.suffix[:20]!a}... is too long for the name of a file: at most"
+                f" {LONGEST_SUFFIX} bytes"
+            )
         if self.concurrency < 1:
             raise InvalidInputError(f"concurrency must be at least 1, not {self.concurrency}")
         if self.calibrate not in ("each-joint", "first-pair"):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from unchunk.ports import LostChunks, LostFiles
 from unchunk.recovery import console
-from unchunk.recovery.fetching import Progress, StoreList, fetch, list_files, wanted
+from unchunk.recovery.fetching import Progress, StoreList, fetch, list_files, names_of, wanted
 from unchunk.recovery.output import RECOVERY
 from unchunk.recovery.report import ReportFile, StoreReport
 from unchunk.recovery.request import Recovered, Rescue, Result, Wanted
@@ -72,7 +72,7 @@ async def recover(
             results = [done async for done in _written(fetched, writer, say, progress)]
             report.end(_totals(results))
         # What could not be had may be had later, and the rest need not be fetched again then.
-        if not failures:
+        if not failures and all(one.status != "not written" for one in results):
             spool.remove()
     if headers:
         say(console.end(_now(), monotonic() - began))
@@ -88,11 +88,17 @@ class _Spooled(NamedTuple):
     spool: Spool
 
     def groups(self) -> Iterator[Group]:
-        """The files in order with their chunks, or why there are none, some megabytes at a time."""
+        """The files in order with their chunks, or why there are none, some megabytes at a time.
+
+        Never those of two stores: how one cuts tells nothing of the other.
+        """
         group: Group = []
         size = 0
         for at, one in enumerate(self.files):
             chunks = self._chunks(at, one)
+            if group and one.store is not group[-1][0].store:
+                yield group
+                group, size = [], 0
             group.append((one, chunks))
             size += sum(map(len, chunks.texts)) if isinstance(chunks, LostChunks) else 0
             if size >= _TOGETHER:
@@ -142,7 +148,7 @@ def _problems(lists: Sequence[StoreList], request: Rescue) -> Iterator[str]:
     for one in lists:
         if one.error is not None:
             yield f"{one.store.name} told of {len(one.files)} files and no more: {one.error}"
-    names = {name for one in lists for file in one.files for name in (file.name, file.id)}
+    names = {name for one in lists for file in one.files for name in names_of(file)}
     for name in request.only:
         if name not in names:
             yield f"there is no file {name!r}"

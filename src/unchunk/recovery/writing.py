@@ -1,11 +1,13 @@
 """Texts into files, and what is said of each."""
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from math import isfinite
 
-from unchunk.errors import InvalidTextError
-from unchunk.ports import LostChunks
+from unchunk.errors import InvalidTextError, OutputError
+from unchunk.ports import FieldValue, LostChunks
 from unchunk.recovery.checking import Check, check
 from unchunk.recovery.joining import Fetched, joined, joined_literally
 from unchunk.recovery.output import write_whole
@@ -14,6 +16,20 @@ from unchunk.recovery.request import Rescue, Result, Status, Wanted
 from unchunk.recovery.spool import Spool
 from unchunk.text.stitching import Stitched
 from unchunk.text.stitching.seams import worst
+
+# A folder under its name, a name that this disk does not take, a file that may not be replaced.
+_OF_ONE = frozenset(
+    {
+        errno.EISDIR,
+        errno.ENOTEMPTY,
+        errno.EEXIST,
+        errno.ENAMETOOLONG,
+        errno.EILSEQ,
+        errno.EINVAL,
+        errno.EPERM,
+        errno.EACCES,
+    }
+)
 
 
 class Writer:
@@ -36,10 +52,8 @@ class Writer:
         results = []
         for one, chunks in group:
             if isinstance(chunks, str):
-                is_ready = one.file.status == "ready"
                 status: Status = "not fetched" if one.file.status == "ready" else one.file.status
-                problem = chunks if is_ready else one.file.problem
-                results.append(self._nothing(one, status, problem))
+                results.append(self._nothing(one, status, chunks))
             else:
                 results.append(self._result(one, chunks, next(texts)))
         return results
@@ -57,7 +71,12 @@ class Writer:
             return self._nothing(one, "not joined", str(stitched))
         data = stitched.text.encode("utf-8", "surrogatepass")
         path = self._request.folder / one.output
-        write_whole(path, data, aside=self._spool.folder)
+        try:
+            write_whole(path, data, aside=self._spool.folder)
+        except OutputError as error:
+            if not _is_of_one(error):
+                raise
+            return self._nothing(one, "not written", str(error))
         done: Check | None = None
         if self._request.verify and chunks.texts:
             ordered = [chunks.texts[at] for at in stitched.order]
@@ -75,7 +94,7 @@ class Writer:
             len(data),
             stitched.confidence,
             stitched.notes,
-            one.file.attributes,
+            _finite(one.file.attributes),
             done.said if done else "",
             is_same=done is None or done.is_same,
         )
@@ -109,10 +128,26 @@ class Writer:
             one.plain,
             status,
             notes=notes,
-            attributes=one.file.attributes,
+            attributes=_finite(one.file.attributes),
         )
         self._report.add(_reported(result))
         return result
+
+
+def _is_of_one(error: OutputError) -> bool:
+    """Whether it is about this file, and another may well be written."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in _OF_ONE
+
+
+def _finite(attributes: Mapping[str, FieldValue]) -> dict[str, FieldValue]:
+    """Without numbers that no JSON holds."""
+    return {name: value for name, value in attributes.items() if _is_finite(value)}
+
+
+def _is_finite(value: FieldValue) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or isfinite(value)
 
 
 def _reported(result: Result) -> RecoveredReport:

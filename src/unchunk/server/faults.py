@@ -194,7 +194,9 @@ def _allowed(request: Request) -> list[str]:
 async def _malformed(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     message, detail = described(error.errors())
-    param = openai.place(error.errors()[0]["loc"])
+    param = ""
+    if openai.is_asked(request.url.path):
+        message, param = openai.malformed(error.errors()[0])
     sent = request.headers.get("content-type", "")
     if request.method == "POST" and not _JSON.match(sent):
         message = f"send JSON with content-type: application/json, not {sent[:50] or 'nothing'!r}"

@@ -5,22 +5,23 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
-from math import isfinite
 
 from unchunk.domain import DocumentId, OwnerId, Version
-from unchunk.errors import InvalidInputError, NotFoundError
+from unchunk.errors import NotFoundError
 from unchunk.ports import Attribute, Catalog, StoreFile, StoreId
 from unchunk.retrieval.amount import MOST
 from unchunk.retrieval.shelf import MovedError, Where
 from unchunk.retrieval.snippets import Hit, settled
 from unchunk.stores.filters import Filter, matches
+from unchunk.stores.limits import queries as check_queries
+from unchunk.stores.limits import results as check_results
+from unchunk.stores.limits import threshold as check_threshold
 from unchunk.stores.parts import Library, StoreParts
 from unchunk.stores.register import used
 from unchunk.stores.windows import WindowCache, best_window, words_of
 from unchunk.telemetry import log
 from unchunk.text.token_windows import TokenWindows
 
-_MOST_HITS, _MOST_QUERIES = 50, 10
 # How many chunks are asked for at first for each window that is wanted: some share one.
 _SPARE = 3
 
@@ -42,9 +43,11 @@ class StoreHit:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """`files` are those that may be found."""
+    """`documents` are those that may be found."""
 
-    files: Mapping[DocumentId, StoreFile]
+    store: StoreId
+    documents: tuple[DocumentId, ...]
+    filters: Filter | None
     limit: int
     threshold: float
     owner: OwnerId
@@ -61,9 +64,29 @@ class Finding:
     async def documents(
         self, stores: Sequence[StoreId], filters: Filter | None = None, *, owner: OwnerId
     ) -> tuple[DocumentId, ...]:
-        """Documents in any of the stores that can be searched and are as the filter says."""
+        """Documents in any of the stores that can be searched and are as the filter says, by id."""
+        for store in stores:
+            await used(self._parts, store, owner)
+        now, members = self._parts.clock(), self._parts.members
+        if filters is None:
+            return tuple(await members.searchable(owner, stores, now))
+        found = await members.completed(owner, stores, now)
         # In one order: what a search finds is remembered by where it looked.
-        return tuple(sorted(await self._files(stores, filters, owner)))
+        return tuple(sorted({it.document for it in found if matches(filters, it.attributes)}))
+
+    async def attributes(
+        self,
+        stores: Sequence[StoreId],
+        documents: Sequence[DocumentId],
+        filters: Filter | None = None,
+        *,
+        owner: OwnerId,
+    ) -> dict[DocumentId, Mapping[str, Attribute]]:
+        """What is said of files that can be searched, in the first of the stores where it is as the
+        filter says.
+        """
+        found = await self._files(stores, documents, filters, owner)
+        return {document: file.attributes for document, file in found.items()}
 
     async def search(
         self,
@@ -76,18 +99,13 @@ class Finding:
         owner: OwnerId,
     ) -> list[StoreHit]:
         """The windows that answer best, each once, by its best score for any of the queries."""
-        if not 0 < limit <= _MOST_HITS:
-            raise InvalidInputError(f"max_num_results must be from 1 to {_MOST_HITS}, not {limit}")
-        if not isfinite(threshold) or not 0 <= threshold <= 1:
-            raise InvalidInputError(f"score_threshold must be from 0 to 1, not {threshold}")
-        if not 0 < len(queries) <= _MOST_QUERIES or not all(one.strip() for one in queries):
-            raise InvalidInputError(
-                f"query must be a question, or 1 to {_MOST_QUERIES} of them: none may be empty"
-            )
-        files = await self._files([store], filters, owner)
-        if not files:
+        check_results(limit)
+        check_threshold(threshold)
+        check_queries(queries)
+        documents = await self.documents([store], filters, owner=owner)
+        if not documents:
             return []
-        asked = _Asked(files, limit, threshold, owner)
+        asked = _Asked(store, documents, filters, limit, threshold, owner)
         best: dict[tuple[DocumentId, int], StoreHit] = {}
         for query in queries:
             for hit in await settled(partial(self._ask, query, asked)):
@@ -97,21 +115,25 @@ class Finding:
         return sorted(best.values(), key=lambda hit: -hit.score)[:limit]
 
     async def _files(
-        self, stores: Sequence[StoreId], filters: Filter | None, owner: OwnerId
+        self,
+        stores: Sequence[StoreId],
+        documents: Sequence[DocumentId],
+        filters: Filter | None,
+        owner: OwnerId,
     ) -> dict[DocumentId, StoreFile]:
-        """The files of stores that are as the filter says."""
-        for store in stores:
-            await used(self._parts, store, owner)
-        found = await self._parts.members.live(owner, stores) if stores else []
+        """What documents are in the first of the stores where they are as the filter says."""
+        now = self._parts.clock()
+        found = await self._parts.members.completed(owner, stores, now, documents)
+        last_first = sorted(found, key=lambda file: -stores.index(file.store))
         return {
-            one.document: one
-            for one in found
-            if filters is None or matches(filters, one.attributes)
+            file.document: file
+            for file in last_first
+            if filters is None or matches(filters, file.attributes)
         }
 
     async def _ask(self, query: str, asked: _Asked) -> list[StoreHit]:
         """The windows for one query. Raises `MovedError` if a document changed meanwhile."""
-        where, wanted = Where(documents=tuple(asked.files)), asked.limit * _SPARE
+        where, wanted = Where(documents=asked.documents), asked.limit * _SPARE
         while True:
             found = await self._library.search(query, limit=wanted, where=where, owner=asked.owner)
             shown = await self._shown(found.hits, words_of(query), asked)
@@ -130,17 +152,18 @@ class Finding:
         self, hits: Sequence[Hit], words: AbstractSet[str], asked: _Asked
     ) -> list[StoreHit]:
         """Hits as windows, each once, as many as are wanted."""
-        known = await self._parts.notes.get(asked.owner, list({hit.document: 0 for hit in hits}))
-        now, shown = self._parts.clock(), dict[tuple[DocumentId, int], StoreHit]()
+        those = list({hit.document: 0 for hit in hits})
+        files = await self._files([asked.store], those, asked.filters, asked.owner)
+        known = await self._parts.notes.get(asked.owner, those, self._parts.clock())
+        shown = dict[tuple[DocumentId, int], StoreHit]()
         for hit, score in zip(hits, _scores(hits), strict=True):
             if score < asked.threshold or len(shown) == asked.limit:
                 break
-            if hit.document not in known:
-                continue  # deleted meanwhile
-            document, note = known[hit.document]
-            if document.live is None or (note.expires_at is not None and note.expires_at <= now):
+            if hit.document not in known or hit.document not in files:
+                continue  # deleted or detached meanwhile
+            (document, note), file = known[hit.document], files[hit.document]
+            if document.live is None:
                 continue
-            file = asked.files[hit.document]
             try:
                 windows = await self._windows.of(document.live, file.strategy)
                 window = best_window(windows, hit.chunk.start, hit.text, words)

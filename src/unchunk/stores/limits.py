@@ -1,35 +1,73 @@
 """How much may be said of stores and files, as OpenAI has it; errors name its fields."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from math import isfinite
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 from unchunk.domain import ChunkingStrategy
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Attribute
 
+T = TypeVar("T")
+
 _SMALLEST, _LARGEST = 100, 4096
 _MOST_KEYS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
 _LONGEST_TEXTS = {"name": 1000, "description": 10_000, "filename": 1000, "purpose": 64}
 _SHOWN_BITS = 64
+_MOST_RESULTS, _MOST_QUERIES, _MOST_AT_ONCE = 50, 10, 2000
 _STORE_LIFE = timedelta(days=1), timedelta(days=365)
 _FILE_LIFE = timedelta(hours=1), timedelta(days=30)
 
 
 def strategy(size: object, overlap: object) -> ChunkingStrategy:
     """A static strategy: 100 to 4096 tokens, of which at most half overlap."""
-    if not _is_whole(size) or not _SMALLEST <= size <= _LARGEST:
-        raise InvalidInputError(
-            f"max_chunk_size_tokens must be a whole number from {_SMALLEST} to {_LARGEST}, not"
-            f" {told(size)}"
-        )
+    size = chunk_size(size)
     if not _is_whole(overlap) or not 0 <= overlap <= size // 2:
         raise InvalidInputError(
             "chunk_overlap_tokens must be a whole number from 0 to half of max_chunk_size_tokens"
             f" ({size // 2}), not {told(overlap)}"
         )
     return ChunkingStrategy("tokens", size, overlap)
+
+
+def chunk_size(size: object) -> int:
+    if not _is_whole(size) or not _SMALLEST <= size <= _LARGEST:
+        raise InvalidInputError(
+            f"max_chunk_size_tokens must be a whole number from {_SMALLEST} to {_LARGEST}, not"
+            f" {told(size)}"
+        )
+    return size
+
+
+def results(wanted: int) -> int:
+    """How many windows a search may give."""
+    if not 0 < wanted <= _MOST_RESULTS:
+        raise InvalidInputError(f"max_num_results must be from 1 to {_MOST_RESULTS}, not {wanted}")
+    return wanted
+
+
+def threshold(given: float) -> float:
+    if not isfinite(given) or not 0 <= given <= 1:
+        raise InvalidInputError(f"score_threshold must be from 0 to 1, not {given}")
+    return given
+
+
+def queries(given: Sequence[str]) -> Sequence[str]:
+    if not 0 < len(given) <= _MOST_QUERIES or not all(one.strip() for one in given):
+        raise InvalidInputError(
+            f"query must be a question, or 1 to {_MOST_QUERIES} of them: none may be empty"
+        )
+    return given
+
+
+def together(files: Sequence[T]) -> Sequence[T]:
+    """Files that come into a store at once."""
+    if not 0 < len(files) <= _MOST_AT_ONCE:
+        raise InvalidInputError(
+            f"{len(files)} files cannot be added at once: give 1 to {_MOST_AT_ONCE}"
+        )
+    return files
 
 
 def attributes(given: object) -> dict[str, Attribute]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from unchunk.domain import ChunkingStrategy, DocumentId, OwnerId, Version
@@ -21,11 +21,11 @@ from unchunk.ports import (
 )
 from unchunk.stores.limits import attributes as attributes_of
 from unchunk.stores.limits import strategy as strategy_of
+from unchunk.stores.limits import together
 from unchunk.stores.parts import StoreParts
 from unchunk.stores.register import ID_DIGITS, used
 from unchunk.text.tokens import get_encoding
 
-_MOST_AT_ONCE = 2000
 # How OpenAI cuts what nobody says more of.
 _AUTO = ChunkingStrategy("tokens", 800, 400)
 
@@ -45,48 +45,45 @@ class Memberships:
     _catalog: Catalog
     _parts: StoreParts
 
-    async def attach(
-        self,
-        store: StoreId,
-        additions: Sequence[Addition],
-        *,
-        as_batch: bool = False,
-        owner: OwnerId,
-    ) -> tuple[Batch | None, list[Member]]:
-        """Put documents into a store, all or none. One that is there already is cut anew.
+    async def attach(self, store: StoreId, addition: Addition, *, owner: OwnerId) -> Member:
+        """Put a document into a store. One that is there already is cut anew.
 
         What is on its way into the library may be attached, too.
         """
-        if not 0 < len(additions) <= _MOST_AT_ONCE:
-            raise InvalidInputError(
-                f"{len(additions)} files cannot be added at once: give 1 to {_MOST_AT_ONCE}"
-            )
+        await self._put(store, [addition], owner)
+        return await self.member(store, addition.document, owner=owner)
+
+    async def attach_batch(
+        self, store: StoreId, additions: Sequence[Addition], *, owner: OwnerId
+    ) -> tuple[Batch, MemberCounts]:
+        """The same for many at once, all or none; the batch tells what becomes of them."""
+        together(additions)
+        batch = Batch(f"vsfb_{uuid4().hex[:ID_DIGITS]}", store, self._parts.clock())
+        await self._put(store, additions, owner, batch)
+        return await self.batch(store, batch.id, owner=owner)
+
+    async def _put(
+        self,
+        store: StoreId,
+        additions: Sequence[Addition],
+        owner: OwnerId,
+        batch: Batch | None = None,
+    ) -> None:
         checked = {one.document: _checked(one) for one in additions}
         await used(self._parts, store, owner)
-        known = await self._parts.notes.get(owner, list(checked))
+        now = self._parts.clock()
+        known = await self._parts.notes.get(owner, list(checked), now)
         for document in checked:
             if document not in known:
                 raise NotFoundError(f"there is no file {document[:100]!r}")
-        now, members = self._parts.clock(), self._parts.members
-        batch = Batch(f"vsfb_{uuid4().hex[:ID_DIGITS]}", store, now) if as_batch else None
-        if batch is not None:
-            await members.save_batch(owner, batch)
-        name = batch.id if batch else ""
-        await members.put(
-            owner,
-            [
-                StoreFile(store, one.document, now, one.strategy or _AUTO, one.attributes, name)
-                for one in checked.values()
-            ],
-        )
-        if batch is None:
-            return None, [await members.get(owner, store, document) for document in checked]
-        found, _ = await members.page(owner, store, Page(len(checked)), batch=batch.id)
-        order = {document: at for at, document in enumerate(checked)}
-        return batch, sorted(found, key=lambda member: order[member.file.document])
+        files = [
+            StoreFile(store, one.document, now, one.strategy or _AUTO, one.attributes)
+            for one in checked.values()
+        ]
+        await self._parts.members.put(owner, files, batch)
 
     async def member(self, store: StoreId, document: DocumentId, *, owner: OwnerId) -> Member:
-        return await self._parts.members.get(owner, store, document)
+        return await self._parts.members.get(owner, store, document, self._parts.clock())
 
     async def members(
         self,
@@ -98,7 +95,8 @@ class Memberships:
         owner: OwnerId,
     ) -> tuple[list[Member], bool]:
         """Some of a store's files, or of a batch's, and whether there are more."""
-        return await self._parts.members.page(owner, store, part, status=status, batch=batch)
+        now = self._parts.clock()
+        return await self._parts.members.page(owner, store, part, now, status=status, batch=batch)
 
     async def describe(
         self,
@@ -109,20 +107,8 @@ class Memberships:
         owner: OwnerId,
     ) -> Member:
         """Replace what is said of a file in a store."""
-        attributes = attributes_of(attributes)
-        async with self._parts.desk.hold(store):
-            file = (await self._parts.members.get(owner, store, document)).file
-            await self._parts.members.put(owner, [replace(file, attributes=attributes)])
-            return await self._parts.members.get(owner, store, document)
-
-    async def attributes(
-        self, stores: Sequence[StoreId], documents: Sequence[DocumentId], *, owner: OwnerId
-    ) -> dict[DocumentId, Mapping[str, Attribute]]:
-        """What is said of files that can be searched, in the first of the stores that has each."""
-        found = await self._parts.members.live(owner, stores, documents)
-        order = {store: at for at, store in reversed(list(enumerate(stores)))}
-        found.sort(key=lambda file: -order[file.store])
-        return {file.document: file.attributes for file in found}
+        said, now = attributes_of(attributes), self._parts.clock()
+        return await self._parts.members.describe(owner, store, document, said, now)
 
     async def detach(self, store: StoreId, document: DocumentId, *, owner: OwnerId) -> None:
         """The document stays in the library."""
@@ -133,7 +119,7 @@ class Memberships:
 
         Holds the text and its windows, which is up to thrice the text.
         """
-        member = await self._parts.members.get(owner, store, document)
+        member = await self.member(store, document, owner=owner)
         while True:
             version = _live(member)
             try:
@@ -141,7 +127,7 @@ class Memberships:
                 break
             except NotFoundError:
                 # Deleted or replaced in between.
-                member = await self._parts.members.get(owner, store, document)
+                member = await self.member(store, document, owner=owner)
                 if member.document.live == version:
                     raise
         return await asyncio.to_thread(_windows, text, member.file.strategy)
@@ -149,18 +135,16 @@ class Memberships:
     async def batch(
         self, store: StoreId, batch: BatchId, *, owner: OwnerId
     ) -> tuple[Batch, MemberCounts]:
-        return await self._parts.members.batch(owner, store, batch)
+        return await self._parts.batches.get(owner, store, batch, self._parts.clock())
 
     async def cancel(
         self, store: StoreId, batch: BatchId, *, owner: OwnerId
     ) -> tuple[Batch, MemberCounts]:
-        """Give up what is on its way into the store; the documents come into the library all the
-        same. A batch that is done stays as it is.
+        """Give up what is on its way into the store: it is not in there until it is attached again.
+
+        The documents come into the library all the same. A batch that is done stays as it is.
         """
-        found, counts = await self._parts.members.batch(owner, store, batch)
-        if counts.in_progress:
-            await self._parts.members.save_batch(owner, replace(found, is_cancelled=True))
-        return await self._parts.members.batch(owner, store, batch)
+        return await self._parts.batches.cancel(owner, store, batch, self._parts.clock())
 
 
 def _checked(addition: Addition) -> Addition:
@@ -174,6 +158,10 @@ def _checked(addition: Addition) -> Addition:
 
 def _live(member: Member) -> Version:
     document = member.document
+    if member.status == "cancelled":
+        raise InvalidInputError(
+            f"{document.name} is not in this store: its batch was cancelled; attach it again"
+        )
     if document.live is None:
         reason = document.error or "it is still on its way in: try again later"
         raise InvalidInputError(f"{document.name} has no text: {reason}")

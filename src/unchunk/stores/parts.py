@@ -1,22 +1,31 @@
 """What the room of vector stores works with."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from unchunk.domain import DocumentId, OwnerId
+from unchunk.domain import DocumentId, NewFile, OwnerId
 from unchunk.library.desk import Desk
 from unchunk.library.ingest import Outcome
 from unchunk.library.purging import Receipt
-from unchunk.ports import FileNotes, KeptResponses, Members, Stores
+from unchunk.ports import Batches, FileNotes, KeptResponses, Members, Stores
 from unchunk.retrieval.shelf import Where
 from unchunk.retrieval.snippets import Found
+
+# What is entered while a document is deleted.
+Forgetting = Callable[[DocumentId], AbstractContextManager[None]]
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def plainly(_: DocumentId) -> AbstractContextManager[None]:
+    """Forget nothing but the document."""
+    return nullcontext()
 
 
 class Library(Protocol):
@@ -30,7 +39,7 @@ class Library(Protocol):
         folder: str = "",
         owner: OwnerId | None = None,
         attributes: Mapping[str, object] | None = None,
-        distinct: bool = False,
+        said: NewFile | None = None,
     ) -> Outcome: ...
 
     async def delete(self, reference: DocumentId, *, owner: OwnerId | None = None) -> Receipt: ...
@@ -44,11 +53,12 @@ class Library(Protocol):
 class StoreParts:
     """Where stores, what is in them, and what is said of files is kept.
 
-    Who reads something of a store to keep it changed holds the store at the `desk`.
+    Who reads a store to keep it changed holds it at the `desk`.
     """
 
     stores: Stores
     members: Members
+    batches: Batches
     notes: FileNotes
     responses: KeptResponses
     clock: Callable[[], datetime] = utc_now

@@ -70,7 +70,7 @@ class Register:
         self, stores: Sequence[StoreId], *, owner: OwnerId
     ) -> dict[StoreId, MemberCounts]:
         """How much is in each store that is there."""
-        return await self._parts.stores.counts(owner, stores)
+        return await self._parts.stores.counts(owner, stores, self._parts.clock())
 
     async def update(
         self,
@@ -82,7 +82,9 @@ class Register:
         expires_after: timedelta | NotGiven | None = NOT_GIVEN,
         owner: OwnerId,
     ) -> VectorStore:
-        """Change what is given of a store. One whose time is over may get more of it."""
+        """Change what is given of a store. With `expires_after` its time begins anew, also where it
+        was over.
+        """
         async with self._parts.desk.hold(store):
             found = await self._parts.stores.get(owner, store)
             if name is not NOT_GIVEN:
@@ -92,7 +94,8 @@ class Register:
             if metadata is not NOT_GIVEN:
                 found = replace(found, metadata=metadata_of(metadata))
             if expires_after is not NOT_GIVEN:
-                found = replace(found, expires_after=store_life(expires_after))
+                lasts, now = store_life(expires_after), self._parts.clock()
+                found = replace(found, expires_after=lasts, last_active_at=now)
             await self._parts.stores.save(found)
         return found
 

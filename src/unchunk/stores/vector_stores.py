@@ -1,28 +1,21 @@
 """All that is done with vector stores and files, as `engine.stores`."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from unchunk.domain import DocumentId, OwnerId
+from unchunk.domain import OwnerId
 from unchunk.errors import NotFoundError, UnchunkError
 from unchunk.ports import Catalog, KeptResponse, ResponseId
 from unchunk.stores.files import Files
 from unchunk.stores.finding import Finding
 from unchunk.stores.memberships import Memberships
-from unchunk.stores.parts import Library, StoreParts
+from unchunk.stores.parts import Forgetting, Library, StoreParts, plainly
 from unchunk.stores.register import Register
 from unchunk.stores.windows import WindowCache
 from unchunk.telemetry import log
 
 # As OpenAI keeps answers.
 _RESPONSES_LIVE = timedelta(days=30)
-
-Forgetting = Callable[[DocumentId], AbstractContextManager[None]]
-
-
-def _plainly(_: DocumentId) -> AbstractContextManager[None]:
-    return nullcontext()
 
 
 class VectorStores(Files, Register, Memberships, Finding):
@@ -46,7 +39,7 @@ class VectorStores(Files, Register, Memberships, Finding):
     async def delete_response(self, response: ResponseId, *, owner: OwnerId) -> None:
         await self._parts.responses.delete(owner, response)
 
-    async def sweep(self, now: datetime, forgetting: Forgetting = _plainly) -> int:
+    async def sweep(self, now: datetime, forgetting: Forgetting = plainly) -> int:
         """Delete all owners' files whose time is over, and answers that are too old.
 
         How many files went is returned. One that cannot go is tried again the next time;
@@ -55,6 +48,8 @@ class VectorStores(Files, Register, Memberships, Finding):
         swept = 0
         for document in await self._parts.notes.expired(now):
             try:
+                if await self._parts.notes.get(document.owner, [document.id], now):
+                    continue  # somebody has replaced it meanwhile
                 with forgetting(document.id):
                     receipt = await self._library.delete(document.id, owner=document.owner)
             except NotFoundError:

@@ -7,9 +7,10 @@ from datetime import timedelta, timezone
 
 import pytest
 
+from unchunk.domain import NewFile
 from unchunk.errors import InvalidInputError, NotFoundError
 from unchunk.ports import FileNote, KeptResponse, Page
-from unchunk.testing.catalogs import added, drafted
+from unchunk.testing.catalogs import added, drafted, whole_of
 from unchunk.testing.shelves import (
     NOBODY,
     NOON,
@@ -22,6 +23,8 @@ from unchunk.testing.shelves import (
     on_shelves,
 )
 
+_BEFORE = NOON - timedelta(microseconds=1)
+
 
 class FileNotesContract(OnShelves):
     @on_shelves
@@ -30,8 +33,8 @@ class FileNotesContract(OnShelves):
     ) -> None:
         document = await added(kept.catalog, "a.txt", "text", folder="in")
         expected = (document, FileNote(document.id, "a.txt", "assistants", None))
-        assert await kept.notes.get("me", [document.id]) == {document.id: expected}
-        assert await kept.notes.page("me", Page()) == ([expected], False)
+        assert await kept.notes.get("me", [document.id], NOON) == {document.id: expected}
+        assert await kept.notes.page("me", Page(), NOON) == ([expected], False)
 
     @on_shelves
     async def test_a_note_is_kept_and_the_last_one_counts(self, kept: Shelves) -> None:
@@ -43,20 +46,20 @@ class FileNotesContract(OnShelves):
             FileNote(one, "", "vision"),
         ):
             await kept.notes.note("me", note)
-            assert (await kept.notes.get("me", [one]))[one][1] == note
-        assert (await kept.notes.get("you", [theirs]))[theirs][1].purpose == "assistants"
+            assert (await kept.notes.get("me", [one], _BEFORE))[one][1] == note
+        assert (await kept.notes.get("you", [theirs], NOON))[theirs][1].purpose == "assistants"
 
     @on_shelves
     async def test_documents_are_looked_up_many_at_a_time(self, kept: Shelves) -> None:
         ids, [theirs] = await live(kept, 3), await live(kept, 1, "you")
         await kept.notes.note("me", FileNote(ids[1], "b"))
         others = [f"nobody {number}" for number in range(1000)]
-        found = await kept.notes.get("me", [*NOBODY, theirs, *ids, *others, *ids])
+        found = await kept.notes.get("me", [*NOBODY, theirs, *ids, *others, *ids], NOON)
         assert sorted(found) == ids
         for one, (document, note) in found.items():
             assert document == await kept.catalog.get("me", one)
             assert note == FileNote(one, "b" if one == ids[1] else document.name)
-        assert await kept.notes.get("me", []) == await kept.notes.get("me\0", ids) == {}
+        assert await kept.notes.get("me", [], NOON) == await kept.notes.get("me\0", ids, NOON) == {}
 
     @on_shelves
     async def test_all_documents_are_read_a_part_at_a_time(self, kept: Shelves) -> None:
@@ -73,7 +76,7 @@ class FileNotesContract(OnShelves):
         for_vision = {draft.document for draft in drafts[::3]}
 
         async def read(part: Page, purpose: str = "") -> tuple[list[str], bool]:
-            found, has_more = await kept.notes.page("me", part, purpose=purpose)
+            found, has_more = await kept.notes.page("me", part, NOON, purpose=purpose)
             return [document.id for document, _ in found], has_more
 
         await check_pages(read, expected)
@@ -87,14 +90,85 @@ class FileNotesContract(OnShelves):
         with pytest.raises(InvalidInputError, match="is not there"):
             await read(Page(after=theirs))
         for nobody in ("nobody", "me\0", "\ud800"):
-            assert await kept.notes.page(nobody, Page()) == ([], False)
+            assert await kept.notes.page(nobody, Page(), NOON) == ([], False)
+
+    @on_shelves
+    async def test_what_is_said_of_a_file_as_it_comes_in_is_noted_with_it(
+        self, kept: Shelves
+    ) -> None:
+        day = timedelta(days=1)
+        for number, said in enumerate(
+            (NewFile(ODD, "vision", day), NewFile("b.txt"), NewFile(purpose="user_data"))
+        ):
+            made = await kept.catalog.begin(
+                "me", "", "a.txt", checksum="c", size=1, blob="", distinct=True, said=said
+            )
+            name = "a.txt" if number == 0 else f"a ({number + 1}).txt"
+            until = None if said.expires_after is None else made.created_at + day
+            note = FileNote(made.id, said.filename or name, said.purpose, until)
+            assert await kept.notes.get("me", [made.id], NOON) == {made.id: (made, note)}
+        with pytest.raises(InvalidInputError):
+            await kept.catalog.begin(
+                "a\0", "", "a.txt", checksum="c", size=1, blob="", distinct=True, said=NewFile()
+            )
+
+    @on_shelves
+    async def test_a_document_that_gets_other_bytes_does_not_expire_any_more(
+        self, kept: Shelves
+    ) -> None:
+        async def bring(checksum: str, owner: str = "me") -> list[str]:
+            """Which documents still expire."""
+            await kept.catalog.begin(owner, "", "a.txt", checksum=checksum, size=1, blob="")
+            return [it.id for it in await kept.notes.expired(NOON)]
+
+        for is_live in (True, False):
+            one = await drafted(kept.catalog, "a.txt", "text")
+            if is_live:
+                await kept.catalog.go_live([whole_of(one, "text")])
+            note = FileNote(one.document, ODD, "vision", NOON)
+            await kept.notes.note("me", note)
+            assert await bring(one.checksum) == [one.document]
+            assert await bring("other", "you") == [one.document]
+            assert await bring("other") == []
+            found = await kept.notes.get("me", [one.document], NOON)
+            assert found[one.document][1] == replace(note, expires_at=None)
+            await kept.catalog.bury("me", one.document)
+
+    @on_shelves
+    async def test_the_same_bytes_again_that_failed_at_first_still_expire(
+        self, kept: Shelves
+    ) -> None:
+        one = await drafted(kept.catalog, "a.txt", "text")
+        await kept.notes.note("me", FileNote(one.document, "a.txt", expires_at=NOON))
+        await kept.catalog.fail(one.document, one.generation, "damaged", "it is")
+        again = await drafted(kept.catalog, "a.txt", "text")
+        assert again.generation > one.generation
+        assert [it.id for it in await kept.notes.expired(NOON)] == [one.document]
+
+    @on_shelves
+    async def test_a_file_whose_time_is_over_is_not_there(self, kept: Shelves) -> None:
+        ids = await live(kept, 6)
+        for one in ids[1:5]:
+            await kept.notes.note("me", FileNote(one, "a", expires_at=NOON))
+        there = [ids[0], ids[5]]
+        assert sorted(await kept.notes.get("me", ids, NOON)) == there
+        assert sorted(await kept.notes.get("me", ids, _BEFORE)) == ids
+        order = [it.id for it, _ in (await kept.notes.page("me", Page(), _BEFORE))[0]]
+        assert sorted(order) == ids
+        expected = [it for it in order if it in there]
+        for purpose in ("", "assistants"):
+            found, more = await kept.notes.page("me", Page(2), NOON, purpose=purpose)
+            assert ([it.id for it, _ in found], more) == (expected, False)
+        # Who has read as far as one of them can go on.
+        found, _ = await kept.notes.page("me", Page(after=order[2]), NOON)
+        assert [it.id for it, _ in found] == [it for it in order[3:] if it in there]
 
     @on_shelves
     async def test_documents_may_be_deleted_while_they_are_read(self, kept: Shelves) -> None:
         await live(kept, 12)
 
         async def read(part: Page) -> tuple[list[str], bool]:
-            found, has_more = await kept.notes.page("me", part)
+            found, has_more = await kept.notes.page("me", part, NOON)
             return [document.id for document, _ in found], has_more
 
         await check_removing(read, lambda one: kept.catalog.bury("me", one))
@@ -104,8 +178,8 @@ class FileNotesContract(OnShelves):
         gone = await added(kept.catalog, "a.txt", "text")
         await kept.notes.note("me", FileNote(gone.id, "b.txt", "vision", NOON))
         await kept.catalog.forget(await kept.catalog.bury("me", gone.id))
-        assert await kept.notes.get("me", [gone.id]) == {}
-        assert await kept.notes.page("me", Page()) == ([], False)
+        assert await kept.notes.get("me", [gone.id], NOON) == {}
+        assert await kept.notes.page("me", Page(), NOON) == ([], False)
         assert await kept.notes.expired(NOON) == []
         with pytest.raises(NotFoundError, match="there is no document"):
             await kept.notes.note("me", FileNote(gone.id, "b.txt"))
@@ -132,13 +206,13 @@ class FileNotesContract(OnShelves):
     @on_shelves
     async def test_nobody_notes_anything_on_anothers_document(self, kept: Shelves) -> None:
         [mine] = await live(kept, 1)
-        before = await kept.notes.get("me", [mine])
+        before = await kept.notes.get("me", [mine], NOON)
         for owner, document in (("you", mine), ("me\0", mine), *(("me", it) for it in NOBODY)):
             with pytest.raises(NotFoundError) as refused:
                 await kept.notes.note(owner, FileNote(document, "b"))
             assert str(refused.value) == f"there is no document {document!r}"
-        assert await kept.notes.get("me", [mine]) == before
-        assert await kept.notes.get("you", [mine]) == {}
+        assert await kept.notes.get("me", [mine], NOON) == before
+        assert await kept.notes.get("you", [mine], NOON) == {}
 
 
 class KeptResponsesContract(OnShelves):
@@ -209,9 +283,9 @@ class KeptResponsesContract(OnShelves):
                 [one] = await live(kept, 1)
                 await kept.notes.note("me", FileNote(one, "b.txt", "vision", NOON))
                 await kept.responses.keep(KeptResponse("resp_a", "me", NOON, {"a": 1}))
-                noted = await kept.notes.get("me", [one])
+                noted = await kept.notes.get("me", [one], NOON)
             async with self.opened() as kept:
-                assert await kept.notes.get("me", [one]) == noted
+                assert await kept.notes.get("me", [one], NOON) == noted
                 assert (await kept.responses.get("me", "resp_a")).body == {"a": 1}
 
         asyncio.run(scene())

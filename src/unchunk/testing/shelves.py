@@ -10,6 +10,8 @@ import pytest
 
 from unchunk.errors import InvalidInputError
 from unchunk.ports import (
+    Batch,
+    Batches,
     Catalog,
     FileNotes,
     KeptResponses,
@@ -33,6 +35,7 @@ class Shelves(NamedTuple):
     catalog: Catalog
     stores: Stores
     members: Members
+    batches: Batches
     notes: FileNotes
     responses: KeptResponses
 
@@ -77,7 +80,9 @@ async def live(kept: Shelves, count: int, owner: str = "me", first: str = "") ->
 
 
 async def in_each_state(kept: Shelves, store: str, batch: str = "") -> dict[str, str]:
-    """A document of the store in each state, and one that is live though its draft failed."""
+    """A document of the store in each state, and one that is live though its draft failed; all of
+    a new batch, if named.
+    """
     catalog = kept.catalog
     found = {"completed": (await added(catalog, f"{store} live", "four")).id}
     found["replaced"] = (await added(catalog, f"{store} again", "seven..")).id
@@ -91,10 +96,8 @@ async def in_each_state(kept: Shelves, store: str, batch: str = "") -> dict[str,
     found["cancelled"] = cancelled
     await kept.members.put(
         "me",
-        [
-            StoreFile(store, one, NOON, batch=batch, is_cancelled=one == cancelled)
-            for one in found.values()
-        ],
+        [StoreFile(store, one, NOON, is_cancelled=one == cancelled) for one in found.values()],
+        Batch(batch, store, NOON) if batch else None,
     )
     return found
 

@@ -10,7 +10,7 @@ import pytest
 
 from unchunk.domain import ChunkingStrategy
 from unchunk.errors import InvalidInputError, NotFoundError
-from unchunk.ports import Batch, MemberCounts, MemberStatus, Page, StoreFile
+from unchunk.ports import Attribute, Batch, FileNote, MemberCounts, MemberStatus, Page, StoreFile
 from unchunk.testing.catalogs import added, drafted, whole_of
 from unchunk.testing.shelves import (
     NOBODY,
@@ -38,16 +38,15 @@ class MembersContract(OnShelves):
             NOON,
             ChunkingStrategy("tokens", 100, 50),
             {ODD: ODD, "n": 1.5, "whole": 2, "yes": True},
-            "vsfb_a",
             is_cancelled=True,
         )
         plain = StoreFile("vs_a", other, NOON)
         await kept.members.put("me", [odd, plain])
         for file in (odd, plain):
-            found = await kept.members.get("me", "vs_a", file.document)
+            found = await kept.members.get("me", "vs_a", file.document, NOON)
             assert found.file == file
             assert found.document == await kept.catalog.get("me", file.document)
-        kinds = (await kept.members.get("me", "vs_a", one)).file.attributes
+        kinds = (await kept.members.get("me", "vs_a", one, NOON)).file.attributes
         assert [type(it) for it in kinds.values()] == [str, float, int, bool]
         await kept.members.put("me", [])
 
@@ -55,13 +54,13 @@ class MembersContract(OnShelves):
     async def test_a_file_that_is_put_again_keeps_when_it_came(self, kept: Shelves) -> None:
         await a_store(kept)
         [one] = await live(kept, 1)
-        first = StoreFile("vs_a", one, NOON, attributes={"a": 1}, batch="b", is_cancelled=True)
+        first = StoreFile("vs_a", one, NOON, attributes={"a": 1}, is_cancelled=True)
         again = StoreFile(
             "vs_a", one, NOON + timedelta(days=1), ChunkingStrategy("tokens", 200, 0), {"b": "c"}
         )
         await kept.members.put("me", [first])
         await kept.members.put("me", [again])
-        found = await kept.members.get("me", "vs_a", one)
+        found = await kept.members.get("me", "vs_a", one, NOON)
         assert found.file == replace(again, created_at=NOON)
 
     @on_shelves
@@ -76,12 +75,14 @@ class MembersContract(OnShelves):
         for store in ("vs_b", *NOBODY):
             with pytest.raises(NotFoundError, match="there is no vector store"):
                 await kept.members.put("me", [good, StoreFile(store, mine, NOON)])
-        bad = (replace(good, attributes={"a": float("nan")}), replace(good, batch="a\0"))
-        for one in bad:
+        bad = replace(good, attributes={"a": float("nan")})
+        with pytest.raises(InvalidInputError):
+            await kept.members.put("me", [good, bad])
+        for name in ("a\0", "\ud800"):
             with pytest.raises(InvalidInputError):
-                await kept.members.put("me", [good, one])
-        assert await kept.members.page("me", "vs_a", Page()) == ([], False)
-        assert await kept.members.page("you", "vs_b", Page()) == ([], False)
+                await kept.members.put("me", [good], Batch(name, "vs_a", NOON))
+        assert await kept.members.page("me", "vs_a", Page(), NOON) == ([], False)
+        assert await kept.members.page("you", "vs_b", Page(), NOON) == ([], False)
 
     @on_shelves
     async def test_files_are_found_by_what_became_of_them(self, kept: Shelves) -> None:
@@ -89,33 +90,102 @@ class MembersContract(OnShelves):
         found = await in_each_state(kept, "vs_a")
         states: tuple[MemberStatus, ...] = ("in_progress", "completed", "failed", "cancelled")
         for status in states:
-            members, _ = await kept.members.page("me", "vs_a", Page(), status=status)
+            members, _ = await kept.members.page("me", "vs_a", Page(), NOON, status=status)
             also = {found["replaced"]} if status == "completed" else set()
             assert {it.document.id for it in members} == {found[status]} | also
             assert {it.status for it in members} == {status}
             for it in members:
-                assert await kept.members.get("me", "vs_a", it.document.id) == it
+                assert await kept.members.get("me", "vs_a", it.document.id, NOON) == it
 
     @on_shelves
-    async def test_what_was_cancelled_and_comes_nevertheless_is_completed(
-        self, kept: Shelves
-    ) -> None:
+    async def test_what_was_cancelled_stays_so_until_it_is_put_again(self, kept: Shelves) -> None:
         await a_store(kept)
         draft = await drafted(kept.catalog, "a.txt", "text")
         one = draft.document
 
-        async def counts() -> MemberCounts:
-            return (await kept.stores.counts("me", ["vs_a"]))["vs_a"]
+        async def check(status: MemberStatus, counts: MemberCounts) -> None:
+            assert (await kept.members.get("me", "vs_a", one, NOON)).status == status
+            assert await kept.stores.counts("me", ["vs_a"], NOON) == {"vs_a": counts}
+            found, _ = await kept.members.page("me", "vs_a", Page(), NOON, status=status)
+            assert [it.document.id for it in found] == [one]
+            there = [one] if status == "completed" else []
+            assert await kept.members.searchable("me", ["vs_a"], NOON) == there
+            files = await kept.members.completed("me", ["vs_a"], NOON)
+            assert [it.document for it in files] == there
 
         await kept.members.put("me", [StoreFile("vs_a", one, NOON, is_cancelled=True)])
-        assert (await kept.members.get("me", "vs_a", one)).status == "cancelled"
+        await check("cancelled", MemberCounts(cancelled=1))
         await kept.catalog.fail(one, draft.generation, "damaged", "it is")
-        assert (await kept.members.get("me", "vs_a", one)).status == "cancelled"
-        assert await counts() == MemberCounts(cancelled=1)
+        await check("cancelled", MemberCounts(cancelled=1))
         await kept.catalog.go_live([whole_of(draft, "text")])
-        assert (await kept.members.get("me", "vs_a", one)).status == "completed"
-        assert await counts() == MemberCounts(completed=1, size=4)
-        assert await kept.members.page("me", "vs_a", Page(), status="cancelled") == ([], False)
+        await check("cancelled", MemberCounts(cancelled=1))
+        await kept.members.put("me", [StoreFile("vs_a", one, NOON)])
+        await check("completed", MemberCounts(completed=1, size=4))
+
+    @on_shelves
+    async def test_attributes_are_replaced_and_nothing_else_is(self, kept: Shelves) -> None:
+        await a_store(kept)
+        one, other = await live(kept, 2)
+        strategy = ChunkingStrategy("tokens", 100, 50)
+        file = StoreFile("vs_a", one, NOON, strategy, {"a": 1, "b": 2}, is_cancelled=True)
+        batch = Batch("vsfb_a", "vs_a", NOON)
+        await kept.members.put("me", [file, replace(file, document=other)], batch)
+        says: list[dict[str, Attribute]] = [{ODD: ODD, "n": 1.5}, {}]
+        for said in says:
+            told = await kept.members.describe("me", "vs_a", one, said, NOON)
+            assert told.file == replace(file, attributes=said)
+            assert await kept.members.get("me", "vs_a", one, NOON) == told
+        assert (await kept.members.get("me", "vs_a", other, NOON)).file.attributes == {
+            "a": 1,
+            "b": 2,
+        }
+        assert (await kept.batches.get("me", "vs_a", "vsfb_a", NOON))[1].total == 2
+        with pytest.raises(InvalidInputError):
+            await kept.members.describe("me", "vs_a", one, {"a": float("nan")}, NOON)
+
+    @on_shelves
+    async def test_nothing_is_said_of_a_file_that_is_not_there(self, kept: Shelves) -> None:
+        await a_store(kept)
+        gone, over = await live(kept, 2)
+        await kept.members.put("me", [StoreFile("vs_a", it, NOON) for it in (gone, over)])
+        await kept.members.remove("me", "vs_a", gone)
+        await kept.notes.note("me", FileNote(over, "a", expires_at=NOON))
+        for document in (gone, over, *NOBODY):
+            with pytest.raises(NotFoundError, match="in vector store 'vs_a'"):
+                await kept.members.describe("me", "vs_a", document, {"a": 1}, NOON)
+        before = NOON - timedelta(seconds=1)
+        [left] = (await kept.members.page("me", "vs_a", Page(), before))[0]
+        assert (left.document.id, left.file.attributes) == (over, {})
+
+    @on_shelves
+    async def test_a_file_whose_time_is_over_is_in_no_store(self, kept: Shelves) -> None:
+        await a_store(kept)
+        await a_store(kept, "vs_b")
+        stays, goes = await live(kept, 2)
+        both = [StoreFile("vs_a", it, NOON) for it in (stays, goes)]
+        await kept.members.put("me", both, Batch("vsfb_a", "vs_a", NOON))
+        await kept.members.put("me", [StoreFile("vs_b", goes, NOON)])
+        await kept.notes.note("me", FileNote(goes, "a", expires_at=NOON))
+        await kept.notes.note("me", FileNote(stays, "a", expires_at=NOON + timedelta(days=1)))
+        members, stores = kept.members, ["vs_a", "vs_b"]
+        for now, there in ((NOON - timedelta(seconds=1), {stays, goes}), (NOON, {stays})):
+            for batch in ("", "vsfb_a"):
+                page, _ = await members.page("me", "vs_a", Page(), now, batch=batch)
+                assert {it.document.id for it in page} == there
+            assert set(await members.searchable("me", stores, now)) == there
+            for named in (None, [stays, goes]):
+                found = await members.completed("me", stores, now, named)
+                assert {it.document for it in found} == there
+            counts = MemberCounts(completed=len(there), size=4 * len(there))
+            alone = MemberCounts(completed=len(there) - 1, size=4 * (len(there) - 1))
+            assert await kept.stores.counts("me", stores, now) == {"vs_a": counts, "vs_b": alone}
+            assert (await kept.batches.get("me", "vs_a", "vsfb_a", now))[1] == counts
+        with pytest.raises(NotFoundError, match="in vector store 'vs_b'"):
+            await members.get("me", "vs_b", goes, NOON)
+        # It is a place in the list yet, and can be taken out.
+        page, _ = await members.page("me", "vs_a", Page(after=goes), NOON)
+        assert {it.document.id for it in page} <= {stays}
+        await members.remove("me", "vs_b", goes)
 
     @on_shelves
     async def test_files_are_read_a_part_at_a_time_though_many_are_as_old(
@@ -123,19 +193,15 @@ class MembersContract(OnShelves):
     ) -> None:
         await a_store(kept)
         await a_store(kept, "vs_b")
-        await kept.members.save_batch("me", Batch("vsfb_a", "vs_a", NOON))
         ids = await live(kept, 14)
         coming = (await drafted(kept.catalog, "coming", "text")).document
         # The later half of the ids came first, seven at a time.
         when = {one: NOON + timedelta(seconds=number < 7) for number, one in enumerate(ids)}
         some = [one for number, one in enumerate(ids) if number % 2]
-        await kept.members.put(
-            "me",
-            [
-                StoreFile("vs_a", one, at, batch="vsfb_a" if one in some else "")
-                for one, at in when.items()
-            ],
-        )
+        files = {one: StoreFile("vs_a", one, at) for one, at in when.items()}
+        await kept.members.put("me", list(files.values()))
+        batch = Batch("vsfb_a", "vs_a", NOON)
+        await kept.members.put("me", [files[one] for one in some], batch)
         await kept.members.put("me", [StoreFile("vs_b", one, NOON) for one in (*ids, coming)])
         expected = ids[7:] + ids[:7]
 
@@ -143,7 +209,7 @@ class MembersContract(OnShelves):
             part: Page, status: MemberStatus | None = None, batch: str = ""
         ) -> tuple[list[str], bool]:
             found, has_more = await kept.members.page(
-                "me", "vs_a", part, status=status, batch=batch
+                "me", "vs_a", part, NOON, status=status, batch=batch
             )
             return [one.document.id for one in found], has_more
 
@@ -156,9 +222,9 @@ class MembersContract(OnShelves):
         assert behind == ([it for it in in_batch if it != expected[0]][:2], True)
         with pytest.raises(InvalidInputError, match="is not there"):
             await read(Page(after=coming))
-        for batch in filter(None, NOBODY):
+        for nothing in filter(None, NOBODY):
             with pytest.raises(NotFoundError, match="there is no batch"):
-                await read(Page(), batch=batch)
+                await read(Page(), batch=nothing)
 
     @on_shelves
     async def test_files_may_be_removed_or_deleted_while_they_are_read(self, kept: Shelves) -> None:
@@ -170,7 +236,7 @@ class MembersContract(OnShelves):
             await kept.members.put("me", files)
 
         async def read(store: str, part: Page) -> tuple[list[str], bool]:
-            found, has_more = await kept.members.page("me", store, part)
+            found, has_more = await kept.members.page("me", store, part, NOON)
             return [one.document.id for one in found], has_more
 
         await check_removing(
@@ -184,17 +250,18 @@ class MembersContract(OnShelves):
         gone, stays = await live(kept, 2)
         for name in ("vs_a", "vs_b"):
             await a_store(kept, name)
-            await kept.members.save_batch("me", Batch("vsfb_a", name, NOON))
-            both = [StoreFile(name, one, NOON, batch="vsfb_a") for one in (gone, stays)]
-            await kept.members.put("me", both)
+            both = [StoreFile(name, one, NOON) for one in (gone, stays)]
+            await kept.members.put("me", both, Batch("vsfb_a", name, NOON))
         await kept.catalog.bury("me", gone)
         for name in ("vs_a", "vs_b"):
-            found, _ = await kept.members.page("me", name, Page())
+            found, _ = await kept.members.page("me", name, Page(), NOON)
             assert [it.document.id for it in found] == [stays]
-            assert (await kept.members.batch("me", name, "vsfb_a"))[1].total == 1
+            assert (await kept.batches.get("me", name, "vsfb_a", NOON))[1].total == 1
             with pytest.raises(NotFoundError):
-                await kept.members.get("me", name, gone)
-        assert {it.document for it in await kept.members.live("me", ["vs_a", "vs_b"])} == {stays}
+                await kept.members.get("me", name, gone, NOON)
+        assert {
+            it.document for it in await kept.members.completed("me", ["vs_a", "vs_b"], NOON)
+        } == {stays}
 
     @on_shelves
     async def test_only_live_files_are_to_be_searched(self, kept: Shelves) -> None:
@@ -207,15 +274,24 @@ class MembersContract(OnShelves):
         await kept.members.put("me", [file, StoreFile("vs_b", found["completed"], NOON)])
         await kept.members.put("you", [StoreFile("vs_c", theirs, NOON)])
         members = kept.members
-        assert {it.document for it in await members.live("me", ["vs_a"])} == here
-        several = await members.live("me", ["vs_b", "vs_a", "vs_b", "vs_c", *NOBODY])
+        assert {it.document for it in await members.completed("me", ["vs_a"], NOON)} == here
+        several = await members.completed("me", ["vs_b", "vs_a", "vs_b", "vs_c", *NOBODY], NOON)
         places = sorted((it.store, it.document) for it in several)
         in_b = [more, found["completed"]]
         assert places == sorted([("vs_a", it) for it in here] + [("vs_b", it) for it in in_b])
         assert file in several
-        assert await members.live("me", ["vs_b", "vs_a"], [more, *NOBODY]) == [file]
-        assert await members.live("me", ["vs_a"], [more, theirs, found["failed"]]) == []
-        assert await members.live("me", ["vs_a"], []) == await members.live("me", []) == []
+        assert await members.completed("me", ["vs_b", "vs_a"], NOON, [more, *NOBODY]) == [file]
+        assert await members.completed("me", ["vs_a"], NOON, [more, theirs, found["failed"]]) == []
+        assert await members.searchable("me", ["vs_a"], NOON) == sorted(here)
+        every = await members.searchable("me", ["vs_b", "vs_a", "vs_b", "vs_c", *NOBODY], NOON)
+        assert every == sorted({more, *here})
+        assert await members.searchable("me", [], NOON) == []
+        assert await members.searchable("me\0", ["vs_a"], NOON) == []
+        assert (
+            await members.completed("me", ["vs_a"], NOON, [])
+            == await members.completed("me", [], NOON)
+            == []
+        )
 
     @on_shelves
     async def test_a_file_that_is_removed_leaves_this_store_only(self, kept: Shelves) -> None:
@@ -225,7 +301,7 @@ class MembersContract(OnShelves):
             await kept.members.put("me", [StoreFile(name, it, NOON) for it in (one, other)])
         await kept.members.remove("me", "vs_a", one)
         uses: list[Callable[[str], Coroutine[None, None, object]]] = [
-            lambda it: kept.members.get("me", "vs_a", it),
+            lambda it: kept.members.get("me", "vs_a", it, NOON),
             lambda it: kept.members.remove("me", "vs_a", it),
         ]
         for use in uses:
@@ -233,48 +309,8 @@ class MembersContract(OnShelves):
                 with pytest.raises(NotFoundError, match="in vector store 'vs_a'"):
                     await use(document)
         for name, document in (("vs_a", other), ("vs_b", one), ("vs_b", other)):
-            assert (await kept.members.get("me", name, document)).document.id == document
+            assert (await kept.members.get("me", name, document, NOON)).document.id == document
         assert (await kept.catalog.get("me", one)).status == "live"
-
-    # Batches.
-
-    @on_shelves
-    async def test_a_batch_counts_its_own_files(self, kept: Shelves) -> None:
-        for name in ("vs_a", "vs_b"):
-            await a_store(kept, name)
-        batch = Batch("vsfb_a", "vs_a", NOON)
-        await kept.members.save_batch("me", batch)
-        assert await kept.members.batch("me", "vs_a", "vsfb_a") == (batch, MemberCounts())
-        await in_each_state(kept, "vs_a", "vsfb_a")
-        [more] = await live(kept, 1)
-        await kept.members.put("me", [StoreFile("vs_a", more, NOON)])
-        found = await kept.members.batch("me", "vs_a", "vsfb_a")
-        assert found == (batch, MemberCounts(1, 2, 1, 1, size=4 + 7))
-        for store, name in (("vs_b", "vsfb_a"), *(("vs_a", it) for it in NOBODY)):
-            with pytest.raises(NotFoundError, match="there is no batch"):
-                await kept.members.batch("me", store, name)
-
-    @on_shelves
-    async def test_only_what_is_on_its_way_in_a_batch_is_cancelled(self, kept: Shelves) -> None:
-        await a_store(kept)
-        for name in ("vsfb_a", "vsfb_b"):
-            await kept.members.save_batch("me", Batch(name, "vs_a", NOON))
-        found = await in_each_state(kept, "vs_a", "vsfb_a")
-        other = (await drafted(kept.catalog, "other", "text")).document
-        await kept.members.put("me", [StoreFile("vs_a", other, NOON, batch="vsfb_b")])
-        cancelled = Batch("vsfb_a", "vs_a", NOON + timedelta(days=1), is_cancelled=True)
-        for _ in range(2):
-            await kept.members.save_batch("me", cancelled)
-            batch, counts = await kept.members.batch("me", "vs_a", "vsfb_a")
-            assert batch == replace(cancelled, created_at=NOON)
-            assert counts == MemberCounts(0, 2, 1, 2, size=4 + 7)
-        for name, was in found.items():
-            now = (await kept.members.get("me", "vs_a", was)).file.is_cancelled
-            assert now == (name in ("in_progress", "cancelled"))
-        assert (await kept.members.get("me", "vs_a", other)).status == "in_progress"
-        await kept.members.put("me", [StoreFile("vs_a", found["in_progress"], NOON)])
-        again = await kept.members.get("me", "vs_a", found["in_progress"])
-        assert again.status == "in_progress"
 
     # At once.
 
@@ -291,5 +327,29 @@ class MembersContract(OnShelves):
             done = await asyncio.gather(kept.members.put("me", files), goes, return_exceptions=True)
             assert isinstance(done[0], (type(None), NotFoundError))
             assert not isinstance(done[1], BaseException)
-            left = {it.document for it in await kept.members.live("me", [store])}
+            left = set(await kept.members.searchable("me", [store], NOON))
             assert left in ([set()] if number % 2 else [set(), {ids[1]}])
+
+    @on_shelves
+    async def test_what_is_said_of_a_file_meanwhile_undoes_nothing(self, kept: Shelves) -> None:
+        members, other = kept.members, ChunkingStrategy("tokens", 100, 0)
+        for number in range(6):
+            store = await a_store(kept, f"vs_{number}")
+            one = (await drafted(kept.catalog, f"{number}", "text")).document
+            file = StoreFile(store, one, NOON)
+            await members.put("me", [file], Batch("vsfb_a", store, NOON))
+            uses: list[Coroutine[None, None, object]] = [
+                members.describe("me", store, one, {"n": number}, NOON)
+            ]
+            if number % 3 == 0:
+                uses.append(members.remove("me", store, one))
+            elif number % 3 == 1:
+                uses.append(members.put("me", [replace(file, strategy=other)]))
+            else:
+                uses.append(kept.batches.cancel("me", store, "vsfb_a", NOON))
+            await asyncio.gather(*uses, return_exceptions=True)
+            found, _ = await members.page("me", store, Page(), NOON)
+            assert len(found) == (number % 3 != 0)
+            for it in found:
+                assert it.file.strategy == (other if number % 3 == 1 else file.strategy)
+                assert it.file.is_cancelled == (number % 3 == 2)

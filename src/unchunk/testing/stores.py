@@ -124,15 +124,15 @@ class StoresContract(OnShelves):
         await in_each_state(kept, "vs_a")
         [one] = await live(kept, 1)
         await kept.members.put("me", [StoreFile("vs_b", one, NOON)])
-        counts = await kept.stores.counts("me", ["vs_c", "vs_a", "vs_b", "vs_d", *NOBODY])
+        counts = await kept.stores.counts("me", ["vs_c", "vs_a", "vs_b", "vs_d", *NOBODY], NOON)
         assert counts == {
             "vs_a": MemberCounts(1, 2, 1, 1, size=4 + 7),
             "vs_b": MemberCounts(0, 1, 0, 0, size=4),
             "vs_c": MemberCounts(),
         }
         assert [it.total for it in (counts["vs_a"], counts["vs_b"], counts["vs_c"])] == [5, 1, 0]
-        assert await kept.stores.counts("me", []) == {}
-        assert await kept.stores.counts("me\0", ["vs_a"]) == {}
+        assert await kept.stores.counts("me", [], NOON) == {}
+        assert await kept.stores.counts("me\0", ["vs_a"], NOON) == {}
 
     @on_shelves
     async def test_a_store_goes_with_its_files_and_batches_and_the_documents_stay(
@@ -141,51 +141,53 @@ class StoresContract(OnShelves):
         [one] = await live(kept, 1)
         for name in ("vs_a", "vs_b"):
             await a_store(kept, name)
-            await kept.members.save_batch("me", Batch("vsfb_a", name, NOON))
-            await kept.members.put("me", [StoreFile(name, one, NOON, batch="vsfb_a")])
+            batch = Batch("vsfb_a", name, NOON)
+            await kept.members.put("me", [StoreFile(name, one, NOON)], batch)
         await kept.stores.delete("me", "vs_a")
         await a_store(kept, "vs_a")
-        assert await kept.members.page("me", "vs_a", Page()) == ([], False)
-        assert await kept.members.live("me", ["vs_a"]) == []
+        assert await kept.members.page("me", "vs_a", Page(), NOON) == ([], False)
+        assert await kept.members.completed("me", ["vs_a"], NOON) == []
         with pytest.raises(NotFoundError):
-            await kept.members.batch("me", "vs_a", "vsfb_a")
-        assert (await kept.members.get("me", "vs_b", one)).status == "completed"
-        assert (await kept.members.batch("me", "vs_b", "vsfb_a"))[1].total == 1
+            await kept.batches.get("me", "vs_a", "vsfb_a", NOON)
+        assert (await kept.members.get("me", "vs_b", one, NOON)).status == "completed"
+        assert (await kept.batches.get("me", "vs_b", "vsfb_a", NOON))[1].total == 1
         assert (await kept.catalog.get("me", one)).status == "live"
 
     @on_shelves
     async def test_another_owners_store_is_not_there(self, kept: Shelves) -> None:
         await a_store(kept)
         [theirs], [mine] = await live(kept, 1, "you"), await live(kept, 1)
-        await kept.members.put("me", [StoreFile("vs_a", mine, NOON)])
-        await kept.members.save_batch("me", Batch("vsfb_a", "vs_a", NOON))
-        stores, members = kept.stores, kept.members
+        batch = Batch("vsfb_a", "vs_a", NOON)
+        await kept.members.put("me", [StoreFile("vs_a", mine, NOON)], batch)
+        stores, members, batches = kept.stores, kept.members, kept.batches
         uses: list[Callable[[str], Coroutine[None, None, object]]] = [
             lambda it: stores.get("you", it),
             lambda it: stores.save(VectorStore(it, "you", "", NOON, NOON)),
             lambda it: stores.delete("you", it),
             lambda it: members.put("you", [StoreFile(it, theirs, NOON)]),
-            lambda it: members.get("you", it, mine),
-            lambda it: members.page("you", it, Page()),
+            lambda it: members.get("you", it, mine, NOON),
+            lambda it: members.page("you", it, Page(), NOON),
             lambda it: members.remove("you", it, mine),
-            lambda it: members.save_batch("you", Batch("vsfb_a", it, NOON, is_cancelled=True)),
-            lambda it: members.batch("you", it, "vsfb_a"),
+            lambda it: members.put("you", [], Batch("vsfb_b", it, NOON)),
+            lambda it: members.describe("you", it, mine, {}, NOON),
+            lambda it: batches.cancel("you", it, "vsfb_a", NOON),
+            lambda it: batches.get("you", it, "vsfb_a", NOON),
         ]
-        before = await members.page("me", "vs_a", Page())
+        before = await members.page("me", "vs_a", Page(), NOON)
         for use in uses:
             for name in ("vs_a", *NOBODY):
                 with pytest.raises(NotFoundError) as refused:
                     await use(name)
                 assert str(refused.value) == f"there is no vector store {name!r}"
-        assert await members.live("you", ["vs_a"]) == []
-        assert await members.live("me\0", ["vs_a"]) == []
+        assert await members.completed("you", ["vs_a"], NOON) == []
+        assert await members.completed("me\0", ["vs_a"], NOON) == []
         for nobody in ("me\0", "\ud800"):
             with pytest.raises(NotFoundError):
                 await stores.get(nobody, "vs_a")
             with pytest.raises(NotFoundError):
                 await stores.delete(nobody, "vs_a")
-        assert await members.page("me", "vs_a", Page()) == before
-        assert (await members.batch("me", "vs_a", "vsfb_a"))[0].is_cancelled is False
+        assert await members.page("me", "vs_a", Page(), NOON) == before
+        assert (await batches.get("me", "vs_a", "vsfb_a", NOON))[0].is_cancelled is False
 
     @on_shelves
     async def test_a_name_that_cannot_be_kept_is_refused(self, kept: Shelves) -> None:
@@ -195,18 +197,17 @@ class StoresContract(OnShelves):
         await a_store(kept)
         for batch in ("a\0", "\ud800"):
             with pytest.raises(InvalidInputError, match="cannot be kept"):
-                await kept.members.save_batch("me", Batch(batch, "vs_a", NOON))
+                await kept.members.put("me", [], Batch(batch, "vs_a", NOON))
 
     def test_everything_is_there_after_reopening(self) -> None:
         async def scene() -> None:
             async with self.opened() as kept:
                 await a_store(kept)
-                await kept.members.save_batch("me", Batch("vsfb_a", "vs_a", NOON))
                 await in_each_state(kept, "vs_a", "vsfb_a")
-                before = await kept.members.page("me", "vs_a", Page(), batch="vsfb_a")
+                before = await kept.members.page("me", "vs_a", Page(), NOON, batch="vsfb_a")
                 assert len(before[0]) == 5
             async with self.opened() as kept:
-                assert await kept.members.page("me", "vs_a", Page(), batch="vsfb_a") == before
+                assert await kept.members.page("me", "vs_a", Page(), NOON, batch="vsfb_a") == before
                 assert (await kept.stores.get("me", "vs_a")).created_at == NOON
 
         asyncio.run(scene())

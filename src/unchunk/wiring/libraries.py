@@ -78,6 +78,7 @@ async def open_keyring(settings: Settings) -> Keyring:
 async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyring, StoreParts]:
     from unchunk.adapters.blobs.folder import FolderBlobs
     from unchunk.adapters.catalog import (
+        SqlBatches,
         SqlCatalog,
         SqlConversations,
         SqlFileNotes,
@@ -132,6 +133,7 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyri
     stores = StoreParts(
         SqlStores(database),
         SqlMembers(database),
+        SqlBatches(database),
         SqlFileNotes(database),
         SqlKeptResponses(database),
     )

@@ -57,7 +57,7 @@ def collections(
 
         return [QdrantFiles(url, name, chosen, key=key, timeout=timeout) for name in names]
     if kind == "chroma":
-        if not url.startswith(("http:", "https:")):
+        if "://" not in url:
             from unchunk.adapters.sources.chroma_folder import ChromaFolder
 
             return [ChromaFolder(url, name, chosen) for name in names]

@@ -21,7 +21,7 @@ from unchunk.adapters.catalog import (
     upgrade,
 )
 from unchunk.adapters.catalog.schema import HEAD, REVISIONS
-from unchunk.ports import FileNote, KeptResponse, StoreFile, VectorStore
+from unchunk.ports import Batch, FileNote, KeptResponse, StoreFile, VectorStore
 from unchunk.testing.catalogs import added, drafted, live_of
 from unchunk.testing.shelves import NOON
 from unchunk.testing.vectorcaches import vectors_of
@@ -132,12 +132,13 @@ def test_a_library_of_the_first_version_comes_up_to_date_without_loss(
         assert await talks.ask("me", talk.id, "Why?") == 0
         await SqlPrompts(database).set_prompt("me", "in", "Be brief.")
         await SqlStores(database).add(VectorStore("vs_a", "me", "", NOON, NOON))
-        await SqlMembers(database).put("me", [StoreFile("vs_a", document.id, NOON)])
+        batch = Batch("vsfb_a", "vs_a", NOON)
+        await SqlMembers(database).put("me", [StoreFile("vs_a", document.id, NOON)], batch)
         await SqlFileNotes(database).note("me", FileNote(document.id, "b.txt"))
         await SqlKeptResponses(database).keep(KeptResponse("resp_a", "me", NOON, {}))
         await catalog.forget(await catalog.bury("me", document.id))
         assert await catalog.matching("me", attributes=[("team", "red")]) == []
-        assert await SqlMembers(database).live("me", ["vs_a"]) == []
+        assert await SqlMembers(database).searchable("me", ["vs_a"], NOON) == []
         await catalog.close()
 
     asyncio.run(use_what_is_new())

@@ -12,6 +12,7 @@ from sqlalchemy import event
 
 from unchunk.adapters.catalog import (
     Database,
+    SqlBatches,
     SqlCatalog,
     SqlFileNotes,
     SqlKeptResponses,
@@ -33,6 +34,7 @@ def shelves(database: Database) -> Shelves:
         SqlCatalog(database),
         SqlStores(database),
         SqlMembers(database),
+        SqlBatches(database),
         SqlFileNotes(database),
         SqlKeptResponses(database),
     )
@@ -104,24 +106,27 @@ def test_pages_and_counts_are_answered_from_indexes_with_few_statements(tmp_path
     async def scene(kept: Shelves, database: Database) -> None:
         ids = await live(kept, 30)
         await a_store(kept)
-        await kept.members.save_batch("me", Batch("vsfb_a", "vs_a", NOON))
-        files = [StoreFile("vs_a", one, NOON, batch="vsfb_a") for one in ids]
-        await kept.members.put("me", files)
+        files = [StoreFile("vs_a", one, NOON) for one in ids]
+        await kept.members.put("me", files, Batch("vsfb_a", "vs_a", NOON))
         await kept.notes.note("me", FileNote(ids[0], "a", expires_at=NOON))
         middle = Page(20, after=ids[15])
         by_store = (
             "ix_store_files_store_created_at_document (store=? AND (created_at,document)<(?,?))"
         )
-        by_batch = "ix_store_files_store_batch_created_at_document (store=? AND batch=?"
+        by_batch = "(store=? AND batch=?"
         uses: list[tuple[int, str, Callable[[], Coroutine[None, None, object]]]] = [
             (2, "ix_vector_stores_owner_created_at_id (owner=?", _stores(kept, "vs_a")),
-            (3, by_store, lambda: kept.members.page("me", "vs_a", middle)),
-            (3, by_store, lambda: kept.members.page("me", "vs_a", middle, status="failed")),
-            (4, by_batch, lambda: kept.members.page("me", "vs_a", middle, batch="vsfb_a")),
-            (3, by_batch, lambda: kept.members.batch("me", "vs_a", "vsfb_a")),
-            (1, "(store=?)", lambda: kept.stores.counts("me", ["vs_a"])),
-            (1, "(store=?", lambda: kept.members.live("me", ["vs_a"], ids[:3])),
-            (2, "ix_documents_owner_created_at_id (owner=?", lambda: kept.notes.page("me", middle)),
+            (3, by_store, lambda: kept.members.page("me", "vs_a", middle, NOON)),
+            (3, by_store, lambda: kept.members.page("me", "vs_a", middle, NOON, status="failed")),
+            (4, by_batch, lambda: kept.members.page("me", "vs_a", middle, NOON, batch="vsfb_a")),
+            (3, by_batch, lambda: kept.batches.get("me", "vs_a", "vsfb_a", NOON)),
+            (1, "(store=?)", lambda: kept.stores.counts("me", ["vs_a"], NOON)),
+            (1, "(store=?", lambda: kept.members.completed("me", ["vs_a"], NOON, ids[:3])),
+            (
+                2,
+                "ix_documents_owner_created_at_id (owner=?",
+                lambda: kept.notes.page("me", middle, NOON),
+            ),
             (1, "ix_file_notes_expires_at (expires_at<?)", lambda: kept.notes.expired(NOON)),
             (1, "ix_responses_created_at (created_at<?)", lambda: kept.responses.forget(NOON)),
         ]
@@ -154,8 +159,18 @@ def test_bytes_that_the_disk_has_changed_are_noticed(tmp_path: Path) -> None:
         uses: list[tuple[str, object, str, Callable[[], Coroutine[None, None, object]]]] = [
             ("responses SET body", b"[1]", "response", lambda: kept.responses.get("me", "resp_a")),
             ("responses SET body", b"{", "response", lambda: kept.responses.get("me", "resp_a")),
-            ("file_notes SET filename", b"\xff", "document", lambda: kept.notes.get("me", [one])),
-            ("file_notes SET purpose", b"\xff", "document", lambda: kept.notes.page("me", Page())),
+            (
+                "file_notes SET filename",
+                b"\xff",
+                "document",
+                lambda: kept.notes.get("me", [one], NOON),
+            ),
+            (
+                "file_notes SET purpose",
+                b"\xff",
+                "document",
+                lambda: kept.notes.page("me", Page(), NOON),
+            ),
             ("store_files SET attributes", b"5", "document", lambda: _members(kept)),
             ("store_files SET strategy", "{", "document", lambda: _members(kept)),
             ("store_files SET strategy", '{"size": 0}', "document", lambda: _members(kept)),
@@ -174,7 +189,7 @@ def test_bytes_that_the_disk_has_changed_are_noticed(tmp_path: Path) -> None:
 
 
 def _members(kept: Shelves) -> Coroutine[None, None, object]:
-    return kept.members.live("me", ["vs_a"])
+    return kept.members.completed("me", ["vs_a"], NOON)
 
 
 def _page(kept: Shelves) -> Coroutine[None, None, object]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from unchunk.adapters.catalog import (
+    SqlBatches,
     SqlCatalog,
     SqlFileNotes,
     SqlKeptResponses,
@@ -16,6 +17,7 @@ from unchunk.adapters.catalog import (
 )
 from unchunk.testing.filenotes import FileNotesContract, KeptResponsesContract
 from unchunk.testing.shelves import OnShelves, Shelves
+from unchunk.testing.storebatches import BatchesContract
 from unchunk.testing.storefiles import MembersContract
 from unchunk.testing.stores import StoresContract
 
@@ -31,6 +33,7 @@ class InDatabase(OnShelves):
                 SqlCatalog(database),
                 SqlStores(database),
                 SqlMembers(database),
+                SqlBatches(database),
                 SqlFileNotes(database),
                 SqlKeptResponses(database),
             )
@@ -63,6 +66,14 @@ class TestMembersInSqlite(InSqlite, MembersContract):
 
 
 class TestMembersInPostgres(InPostgres, MembersContract):
+    pass
+
+
+class TestBatchesInSqlite(InSqlite, BatchesContract):
+    pass
+
+
+class TestBatchesInPostgres(InPostgres, BatchesContract):
     pass
 
 

@@ -9,6 +9,7 @@ import pytest
 import corpus
 from adapters.sources import stores
 from server import houses
+from unchunk.adapters.sources.bounds import Bounds
 from unchunk.adapters.sources.chunkenizer_files import ChunkenizerFiles
 from unchunk.errors import IntegrityError
 from unchunk.ports import LostChunks, LostFile
@@ -172,3 +173,48 @@ def test_a_reply_that_is_no_list_of_documents_is_refused(reply: bytes) -> None:
         pytest.raises(IntegrityError, match="Chunkenizer at http"),
     ):
         asyncio.run(everything(ChunkenizerFiles(url)))
+
+
+def growing(length: int, count: int) -> stores.Chunkenizer:
+    """One document, of which each search finds another chunk of so many characters."""
+    kept = stores.Chunkenizer([])
+    row = {"id": "d", "name": "n\ud800.md", "chunk_count": count}
+    kept.listed = lambda: json.dumps({"documents": [row]}).encode()  # type: ignore[method-assign]
+
+    def answer(request: stores.Payload) -> tuple[int, bytes]:
+        kept.asked.append(request)
+        text = f"{len(kept.asked)} " + "z" * length
+        return 200, json.dumps({"results": [result(len(kept.asked) * 2, text)]}).encode()
+
+    kept.answer = answer  # type: ignore[method-assign]
+    return kept
+
+
+def test_a_document_of_endless_chunks_is_not_gathered() -> None:
+    kept = growing(20_000, 1_000_000)
+    with (
+        stores.chunkenizer(kept) as url,
+        pytest.raises(IntegrityError, match="has more than 100,000 characters: it is not fetched"),
+    ):
+        asyncio.run(everything(ChunkenizerFiles(url, bounds=Bounds(reply=100_000))))
+    assert len(kept.asked) == 5
+
+
+def test_a_chunk_beyond_the_last_is_refused() -> None:
+    with (
+        stores.chunkenizer(growing(10, 2)) as url,
+        pytest.raises(IntegrityError, match="says that 'd' has 2 chunks, and sends its chunk 2"),
+    ):
+        asyncio.run(everything(ChunkenizerFiles(url)))
+
+
+def test_an_id_that_is_half_a_character_is_refused_and_a_name_made_safe() -> None:
+    kept = growing(10, 0)
+    with stores.chunkenizer(kept) as url:
+        assert [file.name for file in asyncio.run(listed(ChunkenizerFiles(url)))] == ["n?.md"]
+    kept.listed = lambda: b'{"documents": [{"id": "\\ud800"}]}'  # type: ignore[method-assign]
+    with (
+        stores.chunkenizer(kept) as url,
+        pytest.raises(IntegrityError, match="has a document whose id is"),
+    ):
+        asyncio.run(listed(ChunkenizerFiles(url)))

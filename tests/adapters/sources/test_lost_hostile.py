@@ -17,12 +17,14 @@ from unchunk.adapters.sources.fields import PAGES
 from unchunk.adapters.sources.qdrant_files import QdrantFiles
 from unchunk.errors import (
     IntegrityError,
+    InvalidInputError,
     InvalidSettingError,
     NotFoundError,
     ProviderRefusedError,
     ProviderUnavailableError,
 )
 from unchunk.ports import LostChunks, LostFile, LostFiles
+from unchunk.wiring.rescue import collections
 
 Reply = tuple[int, dict[str, str], bytes | Iterator[bytes]]
 
@@ -340,7 +342,90 @@ def test_a_password_in_the_address_is_not_told() -> None:
     assert store.name == "the Qdrant collection 'c' at http://127.0.0.1:1"
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "http://[::1", "x"])
-def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(InvalidSettingError, match="is no URL"):
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://u:secret@x",
+        "http://[::1",
+        "x",
+        "http://h:999999",
+        "http://h:abc",
+        "http://",
+        "http://a b",
+    ],
+)
+def test_what_is_no_address_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(InvalidSettingError, match="--url is no URL of a server") as raised:
         QdrantFiles(url, "c")
+    assert "secret" not in str(raised.value)
+    with pytest.raises(InvalidSettingError, match="--url is no URL of a server"):
+        collections("chroma", "ftp://u:secret@x", ["c"], timeout=1.0)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "c\udcff"])
+@pytest.mark.parametrize("kind", [QdrantFiles, ChromaFiles])
+def test_what_is_no_name_of_a_collection_is_refused(kind: type[QdrantFiles], name: str) -> None:
+    with pytest.raises(InvalidInputError, match="is no name of a collection"):
+        kind("http://127.0.0.1:1", name)
+
+
+def test_no_proxy_is_asked_for_what_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with server(always(scrolled([]))) as url:
+        assert read(url) == []
+
+
+def test_an_id_that_is_half_a_character_is_refused_with_who_sent_it() -> None:
+    odd: dict[str, object] = {
+        "id": "\ud800",
+        "payload": {"parent_id": "d", "content": "x", "chunk_index": 0},
+    }
+    with (
+        server(always(scrolled([odd]))) as url,
+        pytest.raises(IntegrityError, match=r"'c' at http.* has a chunk whose id is '\\ud800'"),
+    ):
+        read(url)
+    with (
+        server(always(said({"id": "\ud800"}))) as url,
+        pytest.raises(IntegrityError, match="none of Chroma; check the URL"),
+    ):
+        asyncio.run(everything(ChromaFiles(url, "c", PAGES, bounds=SMALL)))
+
+
+def test_names_are_made_safe_and_offsets_are_sent_as_they_came() -> None:
+    asked: list[Asked] = []
+    odd = {"parent_id": "\ud800", "title": "a\ud800.md", "content": "x", "chunk_index": 0}
+
+    def answer(given: Asked) -> Reply:
+        asked.append(given)
+        if not given.is_scroll:
+            return said({"result": [{"id": 1, "payload": odd}]})
+        return scrolled([{"id": len(asked), "payload": odd}], None if len(asked) > 1 else "\udfff")
+
+    with server(answer) as url:
+        ((file, _),) = read(url)
+    assert file.name == "a?.md"
+    assert asked[1].body["offset"] == "\udfff"
+
+
+def test_small_things_without_number_do_not_fill_the_memory() -> None:
+    reply = b'{"result": {"points": [' + b"{}," * 8_000_000 + b"{}]}}"
+    with (
+        server(always((200, {}, reply))) as url,
+        pytest.raises(IntegrityError, match="it holds more things than any list of chunks does"),
+    ):
+        read(url, Bounds(patience=60))
+
+
+def test_a_list_that_is_slow_page_by_page_is_left() -> None:
+    def slow(asked: Asked) -> Reply:
+        begin = asked.body.get("offset", 0)
+        threading.Event().wait(0.05)
+        return scrolled([point(begin)], begin + 1)
+
+    with (
+        server(slow) as url,
+        pytest.raises(ProviderUnavailableError, match=r"the list of .* takes longer than 0\.2 s"),
+    ):
+        read(url, Bounds(whole=0.2))

@@ -97,12 +97,9 @@ def test_rows_that_come_again_count_once() -> None:
     assert listing.ids("other") is None
 
 
-def test_the_mark_does_not_depend_on_the_order_but_on_all_else() -> None:
-    one, two = page(0, "x"), page(1, "y")
-    (file,), (turned,) = listed(PAGES, one, two), listed(PAGES, two, one)
-    assert file.mark == turned.mark
-    for other in (page(1, "y", updated="now"), two._replace(id="new")):
-        assert listed(PAGES, one, other)[0].mark != file.mark
+def test_what_is_listed_without_texts_has_no_mark() -> None:
+    (file,) = listed(PAGES, page(0, "x"), page(1, "y"))
+    assert file.mark == ""
 
 
 def test_rows_of_no_file_are_counted_as_one_that_failed() -> None:

@@ -10,7 +10,7 @@ from openai import AsyncAzureOpenAI, AuthenticationError, AzureOpenAI, NotFoundE
 from starlette.requests import HTTPConnection
 from starlette.types import Message, Scope
 
-from server.openai_sdk.clients import PATIENCE, Place, placed, prose
+from server.openai_sdk.clients import PATIENCE, Place, placed, prose, sent
 from unchunk.server.openai.azure import Azure, deployment_of
 
 VERSION = "2024-10-21"
@@ -44,21 +44,23 @@ def endpoints(place: Place) -> list[dict[str, Any]]:
 
 
 def test_azures_client_works_under_all_of_its_paths(place: Place) -> None:
-    for at, endpoint in enumerate(endpoints(place)):
+    with place.owned("anna") as anna:
+        file = sent(anna, "azure.md", prose(100, "azure")).id
+    for endpoint in endpoints(place):
         with AzureOpenAI(api_version=VERSION, **manner(place), **endpoint) as client:
             store = client.vector_stores.create(name="Azure")
-            batch = client.vector_stores.file_batches.upload_and_poll(
-                store.id, files=[(f"azure {at}.md", prose(100, f"azure {at}").encode())]
-            )
-            assert batch.status == "completed"
+            lots = client.vector_stores.file_batches
+            assert lots.create_and_poll(store.id, file_ids=[file]).status == "completed"
             [member] = client.vector_stores.files.list(store.id)
             text = client.vector_stores.files.content(member.id, vector_store_id=store.id)
-            assert text.data[0].text == prose(100, f"azure {at}")
-            assert client.files.content(member.id).text == prose(100, f"azure {at}")
-            hits = client.vector_stores.search(store.id, query=f"azure {at}")
-            assert {it.file_id for it in hits} == {member.id}
-            names = [it.filename for it in client.files.list(limit=2, order="asc")]
-            assert names == [f"azure {it}.md" for it in range(at + 1)]
+            assert text.data[0].text == prose(100, "azure")
+            hits = client.vector_stores.search(store.id, query="azure")
+            assert {it.file_id for it in hits} == {file}
+            other = client.files.create(file=("other.md", b"Other."), purpose="assistants")
+            assert client.files.content(other.id).text == "Other."
+            names = [it.filename for it in client.files.list(limit=1, order="asc")]
+            assert names == ["azure.md", "other.md"]
+            assert client.files.delete(other.id).deleted
             assert client.vector_stores.delete(store.id).deleted
 
 
@@ -126,6 +128,7 @@ def test_a_key_is_shown_once(place: Place) -> None:
         ),
         ("/openai/deployments/m/embeddings", "/v1/embeddings", "m"),
         ("/openai/deployments/m/files/file-1", "/v1/files/file-1", "m"),
+        ("/openai/deployments/a/b/completions", "/v1/b/completions", "a"),
         ("/openai/deployments/m", "/v1/deployments/m", ""),
         ("/openai/", "/v1/", ""),
         ("/openai", "/openai", ""),

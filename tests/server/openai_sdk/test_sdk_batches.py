@@ -137,6 +137,9 @@ def test_what_is_on_its_way_is_in_progress_until_it_is_cancelled(
     assert served.loop is not None
     served.loop.call_soon_threadsafe(gate.opened.set)
     assert client.files.wait_for_processing(slow.id, poll_interval=SOON).status == "processed"
+    # What was given up stays so, until it is added again.
+    assert client.vector_stores.retrieve(store.id).file_counts.cancelled == 1
+    client.vector_stores.files.create(store.id, file_id=slow.id)
     assert client.vector_stores.retrieve(store.id).file_counts.completed == 2
 
 

@@ -1,33 +1,40 @@
 """What docs/openai.md and the README show of it."""
 
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from server.openai_sdk.clients import placed
+import pytest
+
+from server.openai_sdk.clients import Place, placed
 
 ROOT = Path(__file__).parents[3]
 
 
-def _printed_by(page: str, home: Path) -> str:
-    """What the first example on a page that needs a server prints, run beside one."""
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("docs")) as place:
+        yield place
+
+
+def _run(page: str, place: Place) -> None:
+    """The first example on a page that needs a server, beside one."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
     [example, *_] = [one for one in blocks if "http://127.0.0.1:8000/v1" in one]
     assert len(example.strip().splitlines()) <= 10
-    with placed(home) as place:
-        here = example.replace("http://127.0.0.1:8000/v1", place.url)
-        done = subprocess.run(
-            [sys.executable, "-c", here], capture_output=True, text=True, check=False, cwd=ROOT
-        )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    exec(example.replace("http://127.0.0.1:8000/v1", place.url), {})  # noqa: S102 - our own
 
 
-def test_the_first_example_does_what_it_says(tmp_path: Path) -> None:
-    printed = _printed_by("docs/openai.md", tmp_path)
-    assert "rules.md: A night in the harbour costs 22 euros." in printed
+def test_the_first_example_does_what_it_says(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run("docs/openai.md", place)
+    assert "rules.md: A night in the harbour costs 22 euros." in capsys.readouterr().out
 
 
-def test_the_example_of_the_readme_answers_from_the_file_it_uploads(tmp_path: Path) -> None:
-    assert "manned through the night" in _printed_by("README.md", tmp_path)
+def test_the_example_of_the_readme_answers_from_the_file_it_uploads(
+    place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    _run("README.md", place)
+    assert "manned through the night" in capsys.readouterr().out

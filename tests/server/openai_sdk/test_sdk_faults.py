@@ -98,13 +98,13 @@ def test_a_route_that_is_not_there_and_a_method_that_is_not_are_told(place: Plac
         ({"limit": 10**30}, "limit"),
         ({"limit": "many"}, "limit"),
         ({"order": "sideways"}, "order"),
-        ({"after": "x" * 1_000}, "after"),
-        ({"after": "never"}, None),
-        ({"before": "vs_never"}, None),
+        ({"after": "never"}, "after"),
+        ({"before": "vs_never"}, "before"),
+        ({"after": "x" * 201}, "after"),
     ],
 )
 def test_a_list_that_makes_no_sense_names_what_is_wrong(
-    place: Place, query: dict[str, object], param: str | None
+    place: Place, query: dict[str, object], param: str
 ) -> None:
     error = raised(BadRequestError, lambda: place.sync.vector_stores.list(extra_query=query))
     assert error.param == param
@@ -112,14 +112,52 @@ def test_a_list_that_makes_no_sense_names_what_is_wrong(
 
 def test_cursors_of_files_are_ids_of_files(place: Place, store: str) -> None:
     members = place.sync.vector_stores.files
-    for cursor, param in (("0123", "after"), ("file-", "after"), ("file-0123456789", None)):
-        error = raised(BadRequestError, partial(place.sync.files.list, after=cursor))
-        assert error.param == param
-        raised(BadRequestError, partial(members.list, store, after=cursor))
+    for cursor in ("0123", "file-", "file-0123456789"):
+        for ask in (place.sync.files.list, partial(members.list, store)):
+            error = raised(BadRequestError, partial(ask, after=cursor))
+            assert error.param == "after"
     raised(BadRequestError, lambda: place.sync.files.list(limit=10_001))
     wrong: Any = "lost"
     error = raised(BadRequestError, lambda: members.list(store, filter=wrong))
     assert error.param == "filter"
+
+
+def test_of_two_cursors_the_wrong_one_is_named_as_it_was_sent(place: Place, file: str) -> None:
+    store = place.sync.vector_stores.create(file_ids=[file]).id
+    batch = place.sync.vector_stores.file_batches.create(store, file_ids=[file]).id
+    members, lots = place.sync.vector_stores.files, place.sync.vector_stores.file_batches
+    lists: list[Callable[..., object]] = [
+        place.sync.files.list,
+        partial(members.list, store),
+        partial(lots.list_files, batch, vector_store_id=store),
+    ]
+    for ask in lists:
+        for param, other in (("after", "before"), ("before", "after")):
+            query = {param: "file-zzz", other: file}
+            error = raised(BadRequestError, partial(ask, extra_query=query))
+            assert error.param == param
+            assert "'file-zzz'" in error.message
+
+
+def test_what_is_not_there_is_named_as_it_was_sent(place: Place, store: str, file: str) -> None:
+    stores, members = place.sync.vector_stores, place.sync.vector_stores.files
+    asks: list[tuple[str, Callable[[], object]]] = [
+        ("file-nope", lambda: stores.create(file_ids=[file, "file-nope"])),
+        ("file-nope", lambda: members.create(store, file_id="file-nope")),
+        ("file-nope", lambda: stores.file_batches.create(store, file_ids=[file, "file-nope"])),
+        ("file-nope", lambda: members.retrieve("file-nope", vector_store_id=store)),
+        ("nope", lambda: members.create(store, file_id="nope")),
+        (file, lambda: members.retrieve(file, vector_store_id=store)),
+        (file, lambda: members.update(file, vector_store_id=store, attributes={})),
+        (file, lambda: members.delete(file, vector_store_id=store)),
+        (file, lambda: members.content(file, vector_store_id=store)),
+    ]
+    for name, ask in asks:
+        told = raised(NotFoundError, ask).message
+        assert f"there is no file {name!r}" in told
+        assert (f"in vector store {store!r}" in told) == (name == file)
+    never = raised(NotFoundError, lambda: members.retrieve(file, vector_store_id="vs_never"))
+    assert "there is no vector store 'vs_never'" in never.message
 
 
 STATIC = "chunking_strategy.static"
@@ -138,7 +176,6 @@ BODIES: list[tuple[dict[str, object], str]] = [
     ({"expires_after": {"anchor": "last_active_at", "days": "3"}}, "expires_after.days"),
     ({"file_ids": "file-1"}, "file_ids"),
     ({"file_ids": [1]}, "file_ids[0]"),
-    ({"file_ids": ["file-1"] * 501}, "file_ids"),
     ({"chunking_strategy": {}}, "chunking_strategy.type"),
     ({"chunking_strategy": {"type": "clever"}}, "chunking_strategy.type"),
     ({"chunking_strategy": {"type": "static"}}, STATIC),
@@ -245,20 +282,34 @@ def test_a_search_that_makes_no_sense_names_the_field(
     assert error.param == param
 
 
-def test_what_is_no_json_is_refused(place: Place) -> None:
-    for content, kind in (
-        (b"{", "application/json"),
-        (b"\xff\xfe", "application/json"),
-        (b"[" * 100_000, "application/json"),
-        (b"[]", "application/json"),
-        (b'{"expires_after":{"anchor":"last_active_at","days":NaN}}', "application/json"),
-        (b"name=x", "application/x-www-form-urlencoded"),
-    ):
-        reply = httpx2.post(
-            f"{place.url}/vector_stores", content=content, headers={"Content-Type": kind}
-        )
-        assert reply.status_code == 400, (content[:20], reply.text)
-        assert set(reply.json()["error"]) == SHAPE
+@pytest.mark.parametrize(
+    ("content", "kind", "param", "said"),
+    [
+        (b"{", "application/json", None, "the body is no JSON"),
+        (b'{"name": }', "application/json", None, "the body is no JSON"),
+        (b"\xff\xfe", "application/json", None, "the body is no JSON"),
+        (b"[" * 100_000, "application/json", None, "parsing the body"),
+        (b"[]", "application/json", None, "the body: "),
+        (
+            b'{"expires_after":{"anchor":"last_active_at","days":NaN}}',
+            "application/json",
+            "expires_after.days",
+            "expires_after.days: ",
+        ),
+        (b"name=x", "application/x-www-form-urlencoded", None, "application/json"),
+    ],
+)
+def test_what_is_no_json_is_refused(
+    place: Place, content: bytes, kind: str, param: str | None, said: str
+) -> None:
+    reply = httpx2.post(
+        f"{place.url}/vector_stores", content=content, headers={"Content-Type": kind}
+    )
+    assert reply.status_code == 400, reply.text
+    error = reply.json()["error"]
+    assert set(error) == SHAPE
+    assert error["param"] == param
+    assert said in error["message"]
 
 
 def test_what_is_too_much_is_refused(place: Place) -> None:

@@ -5,12 +5,14 @@ quotes.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import httpx2
 from openai import AsyncOpenAI, OpenAI
 
 from adapters.llm.scripted import Behaviour, ScriptedModel, answer
@@ -56,12 +58,31 @@ class Talk:
     def behaves(self, behaviour: Behaviour) -> None:
         self.model.script.append(behaviour)
 
+    def post(self, path: str, body: Mapping[str, object]) -> httpx2.Response:
+        """What is on the line, also for what no client would send."""
+        headers = {"Authorization": f"Bearer {self.client.api_key}"}
+        return httpx2.post(f"{self.client.base_url}{path}", json=body, headers=headers)
+
+    def refuses(self, path: str, body: Mapping[str, object], param: str | None) -> None:
+        """That it does, by name, in the words of the request alone, before a model is asked."""
+        before = len(self.model.asked)
+        reply = self.post(path, body)
+        assert reply.status_code == 400, reply.text
+        error = reply.json()["error"]
+        assert (error["type"], error["param"]) == ("invalid_request_error", param)
+        assert error["message"]
+        assert not re.search(r"Body|constrained|list\[|body\.", error["message"])
+        assert len(self.model.asked) == before
+
     def alone(self, work: Callable[[AsyncOpenAI], Awaitable[T]]) -> T:
         """What `work` does with the same client, but async."""
 
         async def done() -> T:
             async with AsyncOpenAI(
-                base_url=self.client.base_url, api_key=self.client.api_key, max_retries=0
+                base_url=self.client.base_url,
+                api_key=self.client.api_key,
+                max_retries=0,
+                _strict_response_validation=True,
             ) as client:
                 return await work(client)
 
@@ -102,4 +123,10 @@ def talk(
 
 
 def _anybody(place: Place) -> OpenAI:
-    return OpenAI(base_url=place.url, api_key="sk-any", max_retries=0, timeout=60)
+    return OpenAI(
+        base_url=place.url,
+        api_key="sk-any",
+        max_retries=0,
+        timeout=60,
+        _strict_response_validation=True,
+    )

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from openai import AsyncOpenAI, BadRequestError, NotFoundError
 from openai.types.chat import ChatCompletion
@@ -206,22 +205,23 @@ def test_a_conversation_goes_to_the_model_as_it_was_said(there: Talk) -> None:
             "messages[0].tool_calls",
         ),
         ({"model": ""}, "model"),
+        ({"store": True}, "store"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": {"type": "text"}}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": "x" * 1_000_001}]}, "messages[0].content"),
+        (
+            {"messages": [{"role": "user", "content": [{"text": "x"}]}]},
+            "messages[0].content[0].type",
+        ),
+        ({"stop": 5}, "stop"),
+        ({"stop": ["x", 5]}, "stop[1]"),
+        ({"unchunk": {"vector_store_ids": "vs_1"}}, "unchunk.vector_store_ids"),
     ],
 )
 def test_what_is_not_done_here_is_refused_by_name(
     there: Talk, body: dict[str, object], param: str | None
 ) -> None:
-    before = len(there.model.asked)
-    reply = httpx2.post(
-        f"{there.client.base_url}chat/completions",
-        json={"model": "any", "messages": ASKED} | body,
-        headers={"Authorization": f"Bearer {there.client.api_key}"},
-    )
-    assert reply.status_code == 400, reply.text
-    error = reply.json()["error"]
-    assert (error["type"], error["param"]) == ("invalid_request_error", param)
-    assert error["message"]
-    assert len(there.model.asked) == before
+    there.refuses("chat/completions", {"model": "any", "messages": ASKED} | body, param)
 
 
 def test_how_an_answer_ended_is_told_in_openais_words(there: Talk) -> None:
@@ -316,22 +316,52 @@ def test_the_example_of_the_docs_runs(there: Talk, capsys: pytest.CaptureFixture
     assert told[1].startswith(f"harbour.md {url}")
 
 
-def test_without_a_model_documents_answer_and_plain_chat_says_what_to_do(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    with talk(tmp_path_factory.mktemp("quotes"), with_model=False) as there:
-        answer = there.client.chat.completions.create(model=there.of_store, messages=ASKED)
-        [choice] = answer.choices
-        assert choice.finish_reason == "stop"
-        assert "costs 22 euros" in str(choice.message.content)
-        assert choice.message.annotations
-        assert more(answer)["finish"] == "extractive"
-        for stream in (False, True):
-            with pytest.raises(NotFoundError, match="set `chat`") as error:
-                there.client.chat.completions.create(model="gpt-4o", messages=ASKED, stream=stream)
-            assert error.value.code == "model_not_found"
-        response = there.client.responses.create(model="unchunk", input=NIGHT)
-        assert "costs 22 euros" in response.output_text
-        known = [one.id for one in there.client.models.list()]
-        assert "unchunk" in known
-        assert MODEL not in known
+@pytest.fixture(scope="module")
+def quoting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
+    """Without a model."""
+    with talk(tmp_path_factory.mktemp("quotes"), with_model=False) as it:
+        yield it
+
+
+def test_without_a_model_documents_answer_and_plain_chat_says_what_to_do(quoting: Talk) -> None:
+    client = quoting.client
+    answer = client.chat.completions.create(model=quoting.of_store, messages=ASKED)
+    [choice] = answer.choices
+    assert choice.finish_reason == "stop"
+    assert "costs 22 euros" in str(choice.message.content)
+    assert choice.message.annotations
+    assert more(answer)["finish"] == "extractive"
+    for stream in (False, True):
+        with pytest.raises(NotFoundError, match="set `chat`") as error:
+            client.chat.completions.create(model="gpt-4o", messages=ASKED, stream=stream)
+        assert error.value.code == "model_not_found"
+    with pytest.raises(NotFoundError, match="set `chat`") as error:
+        client.responses.create(model="unchunk", input=NIGHT, tool_choice="none")
+    assert "tool_choice" in error.value.message
+    assert "ask 'unchunk'" not in error.value.message
+    response = client.responses.create(model="unchunk", input=NIGHT)
+    assert "costs 22 euros" in response.output_text
+    known = [one.id for one in client.models.list()]
+    assert "unchunk" in known
+    assert MODEL not in known
+
+
+def test_one_file_has_one_name_within_an_answer(quoting: Talk) -> None:
+    client = quoting.client
+    texts = ("The anchorage is free for three days.", "An anchorage has no toilets.")
+    files = [sent(client, "dup.txt", text).id for text in texts]
+    store = client.vector_stores.create(file_ids=files).id
+    answer = client.responses.create(
+        model=f"unchunk/{store}",
+        input="What of the anchorage?",
+        include=["file_search_call.results"],
+    )
+    assert answer.output_text.count("\ndup.txt\n") == 2
+    assert "(2)" not in answer.output_text
+    whole: dict[str, Any] = answer.to_dict()
+    search, message = whole["output"]
+    sources = (answer.model_extra or {})["unchunk"]["sources"]
+    assert [one["name"] for one in sources] == ["dup.txt"] * 2
+    for told in (search["results"], message["content"][0]["annotations"]):
+        assert [one["filename"] for one in told] == ["dup.txt"] * 2
+        assert {one["file_id"] for one in told} == set(files)

@@ -4,12 +4,13 @@ import base64
 import json
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from openai import AsyncOpenAI, BadRequestError, NotFoundError, OpenAI
+from openai import APIStatusError, AsyncOpenAI, BadRequestError, NotFoundError, OpenAI
 from openai.types import CreateEmbeddingResponse
 
 from server.openai_talk.talks import MODEL, Talk, talk
@@ -95,9 +96,9 @@ def test_each_input_has_its_vector_in_its_place(there: Talk, vectors: OpenAI) ->
     assert made.usage.prompt_tokens == made.usage.total_tokens > 40
 
     async def again(client: AsyncOpenAI) -> CreateEmbeddingResponse:
-        return await client.embeddings.create(model="any", input=texts)
+        return await client.embeddings.create(model="any", input=texts, encoding_format="float")
 
-    assert there.alone(again).data[39].embedding == made.data[39].embedding
+    assert there.alone(again).data[39].embedding == pytest.approx(made.data[39].embedding)
 
 
 @pytest.mark.parametrize(
@@ -154,3 +155,22 @@ def test_a_question_may_be_embedded_as_one(vectors: OpenAI) -> None:
     with pytest.raises(BadRequestError) as error:
         vectors.embeddings.create(model="any", input="When?", extra_body={"input_type": "other"})
     assert error.value.param == "input_type"
+
+
+def test_methods_without_a_route_are_told_of(there: Talk) -> None:
+    client = there.client
+    page = (Path(__file__).parents[3] / "docs" / "openai.md").read_text("utf-8")
+    asks: list[tuple[str, Callable[[], object]]] = [
+        ("`responses.compact`", lambda: client.responses.compact(model="gpt-5")),
+        ("`.input_tokens`", lambda: client.responses.input_tokens.count(input="x")),
+        ("`completions.create`", lambda: client.completions.create(model="any", prompt="x")),
+        ("`retrieve`", lambda: client.chat.completions.retrieve("chatcmpl-1")),
+        ("`list`", client.chat.completions.list),
+        ("`update`", lambda: client.chat.completions.update("chatcmpl-1", metadata={})),
+        ("`delete`", lambda: client.chat.completions.delete("chatcmpl-1")),
+    ]
+    for name, ask in asks:
+        assert name in page
+        with pytest.raises(APIStatusError, match=r"here: docs/openai\.md") as error:
+            ask()
+        assert error.value.status_code in (404, 405)

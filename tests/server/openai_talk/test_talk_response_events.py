@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-import httpx2
 import pytest
 from openai import APIError, AsyncOpenAI, InternalServerError, NotFoundError
 from openai.types.responses import ResponseStreamEvent
@@ -75,11 +74,7 @@ def test_without_a_search_the_message_is_the_first_item(there: Talk) -> None:
 
 def test_each_event_is_named_on_the_line(there: Talk) -> None:
     there.says("Yes.")
-    reply = httpx2.post(
-        f"{there.client.base_url}responses",
-        json={"model": "any", "input": NIGHT, "stream": True},
-        headers={"Authorization": f"Bearer {there.client.api_key}"},
-    )
+    reply = there.post("responses", {"model": "any", "input": NIGHT, "stream": True})
     blocks = reply.text.strip().split("\n\n")
     names = [one.split("\n")[0] for one in blocks]
     assert names[0] == "event: response.created"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx2
 import pytest
 from openai import AsyncOpenAI, BadRequestError, NotFoundError
 from openai.types.responses import (
@@ -52,8 +51,9 @@ def test_a_response_is_the_search_and_the_message_with_its_citations(there: Talk
         include=["file_search_call.results"],
         metadata={"by": "anna"},
         temperature=0.5,
+        top_p=0.5,
         max_output_tokens=50,
-        truncation="auto",
+        truncation="disabled",
         text={"format": {"type": "text"}},
     )
     assert (response.status, response.output_text, response.model) == ("completed", said, MODEL)
@@ -85,6 +85,8 @@ def test_a_response_is_the_search_and_the_message_with_its_citations(there: Talk
     assert response.usage is not None
     assert response.usage.output_tokens == 4
     assert response.metadata == {"by": "anna"}
+    # What is done, not what was wished.
+    assert (response.temperature, response.top_p, response.truncation) == (0.5, None, "auto")
     assert (response.model_extra or {})["unchunk"]["finish"] == "stop"
 
 
@@ -146,10 +148,29 @@ def test_a_tool_bounds_what_is_read(there: Talk) -> None:
     assert 0 < len(above) < len(every)
     assert all(one.score >= middle for one in above)
     assert results(ranking_options={"score_threshold": 1.0}) == []
-    rules = {"type": "eq", "key": "kind", "value": "rules"}
+    rules = {"type": "gte", "key": "year", "value": 2020}
     assert {one.filename for one in results(filters=rules)} <= {"harbour.md"}
     for one in files:
         there.client.files.delete(one)
+
+
+def test_a_threshold_of_nothing_lets_all_through_as_it_does_in_a_search(there: Talk) -> None:
+    question = "Who is it that knows where all of the boats were last summer?"
+
+    def scores(**more: object) -> list[float | None]:
+        there.says("Nobody.")
+        response = there.client.responses.create(
+            model="any",
+            input=question,
+            tools=searching(there, **more),
+            include=["file_search_call.results"],
+        )
+        return [one.score for one in search_in(response).results or []]
+
+    assert scores() == []
+    found = [one.score for one in there.client.vector_stores.search(there.store, query=question)]
+    assert scores(ranking_options={"score_threshold": 0}) == pytest.approx(found)
+    assert found
 
 
 def test_a_response_can_be_gone_on_from_also_when_those_before_are_gone(there: Talk) -> None:
@@ -317,7 +338,12 @@ def test_another_owners_responses_and_stores_are_not_there(there: Talk) -> None:
         ({"include": ["message.output_text.logprobs"]}, "include[0]"),
         ({"text": {"format": {"type": "json_schema", "name": "x", "schema": {}}}}, "text.format"),
         ({"metadata": {"a": 1}}, "metadata"),
-        ({"input": []}, None),
+        ({"input": []}, "input"),
+        ({"input": 5}, "input"),
+        ({"input": {"role": "user"}}, "input"),
+        ({"input": ["x"]}, "input[0]"),
+        ({"input": [{"role": "user", "content": 5}]}, "input[0].content"),
+        ({"input": [{"role": "user", "content": [{"text": "x"}]}]}, "input[0].content[0].type"),
         ({"input": [{"type": "function_call_output", "output": ""}]}, "input[0].type"),
         ({"input": [{"role": "tool", "content": "x"}]}, "input[0].role"),
         ({"input": [{"role": "assistant", "content": "x"}]}, None),
@@ -336,17 +362,7 @@ def test_another_owners_responses_and_stores_are_not_there(there: Talk) -> None:
 def test_what_is_not_done_here_is_refused_by_name(
     there: Talk, body: dict[str, object], param: str | None
 ) -> None:
-    before = len(there.model.asked)
-    reply = httpx2.post(
-        f"{there.client.base_url}responses",
-        json={"model": "any", "input": NIGHT} | body,
-        headers={"Authorization": f"Bearer {there.client.api_key}"},
-    )
-    assert reply.status_code == 400, reply.text
-    error = reply.json()["error"]
-    assert error["type"] == "invalid_request_error"
-    assert param is None or error["param"] == param
-    assert len(there.model.asked) == before
+    there.refuses("responses", {"model": "any", "input": NIGHT} | body, param)
 
 
 def test_the_async_client_gets_the_same(there: Talk) -> None:

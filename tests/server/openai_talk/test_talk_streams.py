@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from openai import (
     APIError,
@@ -76,11 +75,7 @@ def test_usage_comes_in_a_chunk_of_its_own_for_who_wants_it(there: Talk) -> None
 
 def test_the_line_is_as_openai_writes_it(there: Talk) -> None:
     there.says("Yes.")
-    reply = httpx2.post(
-        f"{there.client.base_url}chat/completions",
-        json={"model": "any", "messages": ASKED, "stream": True},
-        headers={"Authorization": f"Bearer {there.client.api_key}"},
-    )
+    reply = there.post("chat/completions", {"model": "any", "messages": ASKED, "stream": True})
     assert reply.headers["content-type"].startswith("text/event-stream")
     assert reply.headers["x-request-id"]
     assert "x-stream-id" not in reply.headers

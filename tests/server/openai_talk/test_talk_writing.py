@@ -6,27 +6,29 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any, cast
 
 import pytest
+from openai.types.responses import ResponseStreamEvent
+from pydantic import TypeAdapter
 
 from unchunk.chat.events import Cited, Done, Event, Failed, Planned, Token, Warned, gathered
 from unchunk.errors import OutputError
 from unchunk.server.openai.citing import url_citation
-from unchunk.server.openai.completion_shapes import Chunks
-from unchunk.server.openai.completion_shapes import Frame as ChatFrame
+from unchunk.server.openai.completion_shapes import Chunks, CompletionFrame
 from unchunk.server.openai.response_bodies import ResponseBody
 from unchunk.server.openai.response_events import ResponseEvents
 from unchunk.server.openai.response_keeping import keeping
-from unchunk.server.openai.response_shapes import Frame
+from unchunk.server.openai.response_shapes import ResponseFrame
 from unchunk.server.openai.telling import Told, Writer
 from unchunk.stores import VectorStores
 
 PLAN = Planned(rag=False)
 DONE = Done("Yes.", "stop", "m")
 DOWN = Failed("model", "the model is down", transient=True)
-FRAME = Frame("resp_1", 1, "m", ResponseBody(input="?"), "fs_1", "msg_1")
+EVENTS = TypeAdapter[ResponseStreamEvent](ResponseStreamEvent)
+FRAME = ResponseFrame("resp_1", 1, "m", ResponseBody(input="?"), "fs_1", "msg_1")
 
 
 def chat() -> Chunks:
-    return Chunks(ChatFrame("chatcmpl-1", 1, "m", "http://here/"))
+    return Chunks(CompletionFrame("chatcmpl-1", 1, "m", "http://here/"))
 
 
 def told(writer: Writer, *events: Event) -> list[dict[str, Any]]:
@@ -64,7 +66,10 @@ def test_an_answer_in_spite_of_an_error_is_whole() -> None:
 def test_without_a_whole_answer_the_error_is_the_end(events: tuple[Event, ...]) -> None:
     error = told(chat(), *events)[-1]["error"]
     assert (error["message"], error["code"]) == ("the model is down", "model")
-    last = told(ResponseEvents(FRAME), *events)[-1]
+    every = told(ResponseEvents(FRAME), *events)
+    for one in every:
+        EVENTS.validate_python(one)
+    last = every[-1]
     if PLAN in events:
         assert last["type"] == "response.failed"
         assert last["response"]["error"]["message"] == "the model is down"

@@ -93,3 +93,15 @@ def test_without_a_strategy_nothing_is_checked() -> None:
     assert solution.draft.text == PROSE
     assert solution.strategy is None
     assert solution.check == "no"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_chunks_that_are_missing_show_where_characters_are_cut_in_two(seed: int) -> None:
+    rng = random.Random(seed)
+    letters = [chr(rng.randrange(0x4E00, 0x9FA5)) for _ in range(3000)]
+    strategy = ChunkingStrategy("tokens", 100, 50)
+    chunks = foreign.tokens(100, 50).cut("".join(rng.choice(letters) for _ in range(1500)))
+    for gone in range(10, 30):
+        solution = under(chunks[:gone] + chunks[gone + 1 :], strategy)
+        assert solution.holds
+        assert sum(seam.missing for seam in solution.draft.seams) == 1

@@ -1,5 +1,6 @@
 """How sure a result is: each confidence, with the note that goes with it."""
 
+import random
 import re
 
 import pytest
@@ -8,6 +9,7 @@ import corpus
 import foreign
 from unchunk.domain import ChunkingStrategy
 from unchunk.text.stitching import stitch, stitch_files
+from unchunk.text.stitching.rulers import ruler_for
 from unchunk.text.stitching.seams import Confidence, Stitched
 from unchunk.text.stitching.solution import under, without
 from unchunk.text.stitching.verdict import Kept, judge, kept_space
@@ -60,12 +62,15 @@ def test_exact_is_what_shares_more_than_chance_with_no_strategy() -> None:
 
 
 def test_one_chunk_is_exact_unless_its_strategy_is_known() -> None:
-    assert stitch([" one chunk\n\nalone\n"]).confidence == "exact"
-    assert stitch(["one chunk, stripped perhaps"]).confidence == "normalized"
+    assert stitch(["\n one chunk\n\nalone\n"]).confidence == "exact"
+    assert stitch(["One chunk, stripped perhaps"]).confidence == "normalized"
     known = ChunkingStrategy("tokens", 800, 400)
     assert stitch(["One chunk alone"], known).confidence == "normalized"
-    others = {"other": foreign.tokens(100, 50).cut(PROSE), "one": ["One chunk alone"]}
-    assert stitch_files(others, ChunkingStrategy("tokens", 100, 50))["one"].confidence == "verified"
+    half = ChunkingStrategy("tokens", 100, 50)
+    others = {"other": foreign.tokens(100, 50).cut(PROSE), "one": ["One chunk alone\n"]}
+    assert stitch_files(others, half)["one"].confidence == "verified"
+    bare = others | {"one": ["One chunk, stripped perhaps"]}
+    assert stitch_files(bare, half)["one"].confidence == "normalized"
 
 
 def test_normalized_is_what_may_lack_white_space() -> None:
@@ -216,7 +221,7 @@ def test_the_support_of_the_strategy_is_that_of_its_joints() -> None:
 
 
 def test_a_text_that_was_not_confirmed_is_at_most_exact() -> None:
-    solution = without([" " + CHUNKS[0], *CHUNKS[1:-1], CHUNKS[-1][:150]])
+    solution = without(["\n" + CHUNKS[0], *CHUNKS[1:-1], CHUNKS[-1][:150]])
     assert judge(solution, "verified", kept=True).confidence == "exact"
 
 
@@ -232,9 +237,108 @@ def test_chunks_show_that_they_kept_their_white_space_or_not() -> None:
 
 def test_what_other_files_show_of_white_space_holds_for_files_cut_alike() -> None:
     chunker = foreign.chars(300, 100)
-    bare = GENERATED["base64-one-line-6000"]
-    alone = stitch(chunker.cut(bare), CHARS, from_start=True)
-    both = {"bare": chunker.cut(bare), "prose": CHUNKS}
-    together = stitch_files(both, CHARS, from_start={"bare": True})
-    assert (alone.text, alone.confidence) == (bare, "normalized")
-    assert (together["bare"].text, together["bare"].confidence) == (bare, "verified")
+    line = GENERATED["base64-one-line-6000"] + "\n"
+    alone = stitch(chunker.cut(line), CHARS, from_start=True)
+    both = {"line": chunker.cut(line), "prose": CHUNKS}
+    together = stitch_files(both, CHARS, from_start={"line": True})
+    assert (alone.text, alone.confidence) == (line, "normalized")
+    assert (together["line"].text, together["line"].confidence) == (line, "verified")
+
+
+def test_a_file_that_shows_no_white_space_at_any_edge_is_not_taken_to_have_kept_it() -> None:
+    text = "A title\n\n" + "".join(f"word{number:04}" for number in range(150)) + "\n"
+    chunks = [chunk.strip() for chunk in foreign.chars(300, 100).cut(text)]
+    found = stitch_files({"short": chunks, "prose": CHUNKS}, CHARS, from_start=True)
+    assert found["short"].text == text.rstrip()
+    assert found["short"].confidence == "normalized"
+    assert found["prose"].confidence == "verified"
+
+
+def test_chunks_that_were_stripped_are_never_sure_whatever_others_show() -> None:
+    # The first begins with white space that no strip took, as where only ends were stripped.
+    text = "\n" + PROSE
+    chunks = [chunk.rstrip() for chunk in foreign.chars(300, 100).cut(text)]
+    others = foreign.chars(300, 100).cut(text.upper())
+    found = stitch_files({"stripped": chunks, "whole": others}, CHARS, from_start=True)
+    assert under(chunks, CHARS).check == "stripped"
+    assert found["stripped"].confidence == "normalized"
+    assert found["whole"].confidence == "verified"
+
+
+def test_words_with_white_space_around_them_are_not_given_again_as_they_were() -> None:
+    text = "\n" + PROSE + "\n"
+    strategy = ChunkingStrategy("words", 60, 15)
+    chunks = list(ruler_for(strategy).recut(text))
+    chunks = ["\n" + chunks[0], *chunks[1:-1], chunks[-1] + "\n"]
+    assert stitch(chunks, strategy).confidence == "normalized"
+
+
+@pytest.mark.parametrize("given", [CHARS, None], ids=["known", "unknown"])
+def test_a_text_as_long_as_the_file_was_lacks_no_white_space(
+    given: ChunkingStrategy | None,
+) -> None:
+    text = "A title\n" + GENERATED["words-6000"].replace("\n", " ").strip()
+    chunks = foreign.chars(300, 100).cut(text)
+    size = len(text.encode())
+    assert stitch_files({"a": chunks}, given)["a"].confidence == "normalized"
+    sized = stitch_files({"a": chunks}, given, sizes={"a": size})["a"]
+    assert (sized.text, sized.confidence, sized.notes) == (text, "verified", ())
+    for other in (None, size + 1, size - 1):
+        assert stitch_files({"a": chunks}, given, sizes={"a": other})["a"].notes == (NO_SPACE,)
+
+
+def test_a_last_chunk_that_is_full_is_the_last_where_the_size_is_right() -> None:
+    text = PROSE[:4898] + "\n\n"
+    chunks = foreign.chars(300, 100).cut(text)
+    assert len(chunks[-1]) == 300
+    assert stitch_files({"a": chunks}, CHARS)["a"].confidence == "ambiguous"
+    assert stitch_files({"a": chunks}, CHARS, sizes={"a": len(text)})["a"].confidence == "verified"
+
+
+def test_a_size_says_nothing_where_blanks_may_stand_for_newlines() -> None:
+    text = PROSE[:5000].strip()
+    flat = " ".join(text.split("\n")).replace("  ", " .")
+    chunks = foreign.chars(300, 100).cut(flat)
+    assert stitch_files({"a": chunks}, CHARS, sizes={"a": len(flat)})["a"].confidence not in SURE
+    words = foreign.words(60, 15)
+    found = stitch_files({"a": words.cut(text)}, words.strategy, sizes={"a": len(text)})["a"]
+    assert found.confidence not in SURE
+
+
+def test_chunks_that_were_stripped_do_not_hide_that_more_may_have_followed() -> None:
+    text = PROSE[:1463]
+    chunks = [text[:402].strip(), text[331:761].strip(), text[701:1101].strip(), text[1051:]]
+    result = stitch(chunks)
+    assert result.strategy is None
+    assert result.confidence == "ambiguous"
+    assert "the last chunk is as long as the others: more may have followed" in result.notes
+
+
+@pytest.mark.parametrize("chunks", [["and one chunk\n\nalone\n"], ["and one of", "two parts"]])
+def test_without_a_strategy_too_a_text_may_lack_its_beginning(chunks: list[str]) -> None:
+    assert "the first chunk may be missing" in " ".join(stitch(chunks).notes)
+    assert "the first chunk" not in " ".join(stitch(chunks, from_start=True).notes)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_what_is_ambiguous_says_why(seed: int) -> None:
+    rng = random.Random(seed)
+    seen = 0
+    for name, text in GENERATED.items():
+        chunker = rng.choice([foreign.tokens(100, 50), foreign.chars(300, 100)])
+        chunks = chunker.cut(text[: rng.randrange(200, 3000)])
+        chunks = rng.sample(chunks, len(chunks)) if rng.random() < 0.3 else chunks
+        for given in (chunker.strategy, CHARS, None):
+            found = stitch(chunks, given, from_start=True)
+            if found.confidence == "ambiguous":
+                seen += 1
+                assert set(found.notes) - {NO_SPACE}, name
+    assert seen > 20
+
+
+def test_a_strategy_that_the_chunks_do_not_fit_is_named() -> None:
+    found = stitch(CHUNKS, ChunkingStrategy("tokens", 800, 400))
+    assert found.text == PROSE
+    assert found.strategy == CHARS
+    note = "the chunks do not fit the strategy that was given, 800/400 tokens: some may be missing"
+    assert note in found.notes

@@ -1,5 +1,6 @@
 """The catalog and what is kept beside it in an SQL database: SQLite in a file, or PostgreSQL."""
 
+from unchunk.adapters.catalog.batches import SqlBatches
 from unchunk.adapters.catalog.catalog import SqlCatalog
 from unchunk.adapters.catalog.conversations import SqlConversations
 from unchunk.adapters.catalog.database import Database, open_database
@@ -13,6 +14,7 @@ from unchunk.adapters.catalog.vectors import SqlVectorCache
 
 __all__ = [
     "Database",
+    "SqlBatches",
     "SqlCatalog",
     "SqlConversations",
     "SqlFileNotes",

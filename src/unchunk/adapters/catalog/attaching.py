@@ -1,9 +1,9 @@
 """How documents come into stores, and leave them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, delete, select, update
 
 from unchunk.adapters.catalog.dialects import in_batches, insert
 from unchunk.adapters.catalog.leaving import Left
@@ -15,18 +15,26 @@ from unchunk.adapters.catalog.rows import (
     storable,
     strategy_row,
 )
-from unchunk.adapters.catalog.schema import documents, store_files, vector_stores
+from unchunk.adapters.catalog.schema import (
+    documents,
+    store_batch_files,
+    store_batches,
+    store_files,
+    vector_stores,
+)
 from unchunk.adapters.catalog.stores import store_row
 from unchunk.domain import DocumentId, OwnerId, json_object
 from unchunk.errors import NotFoundError
-from unchunk.ports import StoreFile, StoreId
+from unchunk.ports import Attribute, Batch, BatchId, StoreFile, StoreId
 
 _SAID = ("strategy", "attributes", "batch", "is_cancelled")
 
 
-def put(connection: Connection, owner: OwnerId, files: Sequence[StoreFile]) -> None:
-    rows = [_row(file) for file in files]
-    for store in sorted({file.store for file in files}):
+def put(
+    connection: Connection, owner: OwnerId, files: Sequence[StoreFile], batch: Batch | None
+) -> None:
+    rows = [_row(file, batch.id if batch else None) for file in files]
+    for store in sorted({one.store for one in (*files, batch) if one}):
         store_row(connection, owner, store, kept=True)
     _check_documents(connection, owner, sorted({file.document for file in files}))
     statement = insert(connection.dialect.name, store_files)
@@ -35,6 +43,39 @@ def put(connection: Connection, owner: OwnerId, files: Sequence[StoreFile]) -> N
         connection.execute(
             statement.on_conflict_do_update(index_elements=["store", "document"], set_=new), rows
         )
+    if batch is not None:
+        _note_batch(connection, batch, sorted({file.document for file in files}))
+
+
+def _note_batch(connection: Connection, batch: Batch, files: Sequence[DocumentId]) -> None:
+    storable(batch=batch.id)
+    made = {
+        "store": batch.store,
+        "id": batch.id,
+        "created_at": microseconds_of(batch.created_at),
+        "is_cancelled": batch.is_cancelled,
+    }
+    connection.execute(store_batches.insert(), made)
+    rows = [{"store": batch.store, "batch": batch.id, "document": one} for one in files]
+    if rows:
+        connection.execute(store_batch_files.insert(), rows)
+
+
+def describe(
+    connection: Connection,
+    owner: OwnerId,
+    store: StoreId,
+    document: DocumentId,
+    attributes: Mapping[str, Attribute],
+) -> None:
+    store_row(connection, owner, store)
+    changed = (
+        update(store_files)
+        .where(in_store(owner, store), store_files.c.document == document)
+        .values(attributes=_kept(attributes))
+    )
+    if not is_storable(document) or not connection.execute(changed).rowcount:
+        raise not_in(store, document)
 
 
 def _check_documents(connection: Connection, owner: OwnerId, wanted: Sequence[DocumentId]) -> None:
@@ -75,15 +116,18 @@ def not_in(store: StoreId, document: DocumentId) -> NotFoundError:
     return NotFoundError(f"there is no document {document!r} in vector store {store!r}")
 
 
-def _row(file: StoreFile) -> dict[str, Any]:
-    storable(batch=file.batch)
-    attributes = json_object(file.attributes, "attributes")
+def _kept(attributes: Mapping[str, Attribute]) -> bytes | None:
+    given = json_object(attributes, "attributes")
+    return kept_json(given, "attributes") if given else None
+
+
+def _row(file: StoreFile, batch: BatchId | None) -> dict[str, Any]:
     return {
         "store": file.store,
         "document": file.document,
         "created_at": microseconds_of(file.created_at),
         "strategy": strategy_row(file.strategy),
-        "attributes": kept_json(attributes, "attributes") if attributes else None,
-        "batch": file.batch or None,
+        "attributes": _kept(file.attributes),
+        "batch": batch,
         "is_cancelled": file.is_cancelled,
     }

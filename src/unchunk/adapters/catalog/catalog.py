@@ -33,6 +33,7 @@ from unchunk.domain import (
     DocumentId,
     FolderCount,
     Heading,
+    NewFile,
     Opened,
     OwnerId,
     Remains,
@@ -59,6 +60,7 @@ class SqlCatalog:
         size: int,
         blob: str,
         distinct: bool = False,
+        said: NewFile | None = None,
     ) -> Document:
         return await self._database.write(
             partial(
@@ -68,6 +70,7 @@ class SqlCatalog:
                 size=size,
                 blob=blob,
                 distinct=distinct,
+                said=said,
             )
         )
 

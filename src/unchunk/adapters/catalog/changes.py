@@ -21,12 +21,13 @@ from sqlalchemy import (
 )
 
 from unchunk.adapters.catalog.dialects import insert, insert_new
+from unchunk.adapters.catalog.filenotes import let_stay, note_coming
 from unchunk.adapters.catalog.leaving import Left, leave
 from unchunk.adapters.catalog.lookups import all_remains, get, nothing_there
 from unchunk.adapters.catalog.naming import free_name
 from unchunk.adapters.catalog.rows import quoted, storable, time_of, version_row
 from unchunk.adapters.catalog.schema import REVISION, documents, notes, remains, versions
-from unchunk.domain import Document, DocumentId, OwnerId, Remains, Version
+from unchunk.domain import Document, DocumentId, NewFile, OwnerId, Remains, Version
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"
 
@@ -39,11 +40,14 @@ def begin(
     blob: str,
     *,
     distinct: bool = False,
+    said: NewFile | None = None,
 ) -> Document:
     owner, folder, name = place
     storable(owner=owner, folder=folder, name=name, checksum=checksum, blob=blob)
     moment = now()
     row = (_made_apart if distinct else _found_or_made)(connection, place, moment)
+    if said is not None:
+        note_coming(connection, row, said)
     document = get(connection, owner, row.id)
     live, draft = document.live, document.draft
     if live is not None and live.checksum == checksum:
@@ -52,6 +56,9 @@ def begin(
         if draft.checksum == checksum and not document.error_code:
             return document
         retire(connection, owner, [draft], kept={blob, live.blob if live is not None else blob})
+    had = {one.checksum for one in (live, draft) if one is not None}
+    if said is None and had and checksum not in had:
+        let_stay(connection, row.id)
     coming = Version(row.id, row.last + 1, checksum, size, blob)
     connection.execute(versions.insert(), version_row(coming))
     connection.execute(

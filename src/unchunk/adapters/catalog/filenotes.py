@@ -5,10 +5,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, or_, select
+from sqlalchemy import Connection, Row, bindparam, or_, select, update
 
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.dialects import in_batches, insert
+from unchunk.adapters.catalog.expiring import is_there
 from unchunk.adapters.catalog.leaving import Left
 from unchunk.adapters.catalog.lookups import (
     COLUMNS,
@@ -27,7 +28,7 @@ from unchunk.adapters.catalog.rows import (
     time_of,
 )
 from unchunk.adapters.catalog.schema import documents, file_notes
-from unchunk.domain import Document, DocumentId, OwnerId
+from unchunk.domain import Document, DocumentId, NewFile, OwnerId
 from unchunk.ports import FileNote, Page
 
 _PURPOSE = "assistants"
@@ -37,6 +38,7 @@ _FILES = select(
 ).select_from(with_versions(documents.outerjoin(file_notes, _is_document)))
 _OWNED = _FILES.where(
     documents.c.owner == bindparam("owner"),
+    is_there(documents.c.id),
     documents.c.id.in_(bindparam("wanted", expanding=True)),
 )
 
@@ -51,34 +53,49 @@ class SqlFileNotes:
         await self._database.write(partial(_note, owner=owner, note=note))
 
     async def page(
-        self, owner: OwnerId, part: Page, *, purpose: str = ""
+        self, owner: OwnerId, part: Page, now: datetime, *, purpose: str = ""
     ) -> tuple[list[tuple[Document, FileNote]], bool]:
-        left = self._database.left
-        return await self._database.read(
-            partial(_page, owner=owner, part=part, purpose=purpose, left=left)
-        )
+        work = partial(_page, owner=owner, part=part, now=now, purpose=purpose)
+        return await self._database.read(partial(work, left=self._database.left))
 
     async def get(
-        self, owner: OwnerId, documents: Sequence[DocumentId]
+        self, owner: OwnerId, documents: Sequence[DocumentId], now: datetime
     ) -> dict[DocumentId, tuple[Document, FileNote]]:
-        return await self._database.read(partial(_get, owner=owner, wanted=documents))
+        return await self._database.read(partial(_get, owner=owner, wanted=documents, now=now))
 
     async def expired(self, now: datetime) -> list[Document]:
         return await self._database.read(partial(_expired, now=now))
 
 
 def _note(connection: Connection, owner: OwnerId, note: FileNote) -> None:
-    said = {
-        "filename": kept_text(note.filename, "a filename"),
-        "purpose": kept_text(note.purpose, "a purpose"),
-        "expires_at": None if note.expires_at is None else microseconds_of(note.expires_at),
-    }
     is_it = (documents.c.id == note.document, documents.c.owner == owner)
     # It is not deleted until the end; SQLite keeps other writers off anyway.
     found = select(documents.c.id).where(*is_it).with_for_update(read=True, key_share=True)
     can_be = is_storable(note.document) and is_storable(owner)
     if not can_be or connection.scalar(found) is None:
         raise nothing_there(note.document)
+    _keep(connection, note)
+
+
+def note_coming(connection: Connection, document: Row[Any], said: NewFile) -> None:
+    """What is said of a document that is just made, or found; it is kept from other writers."""
+    after = said.expires_after
+    until = None if after is None else time_of(document.created_at) + after
+    name = said.filename or document.name
+    _keep(connection, FileNote(document.id, name, said.purpose, until))
+
+
+def let_stay(connection: Connection, document: DocumentId) -> None:
+    is_it = (file_notes.c.document == document, file_notes.c.expires_at.is_not(None))
+    connection.execute(update(file_notes).where(*is_it).values(expires_at=None))
+
+
+def _keep(connection: Connection, note: FileNote) -> None:
+    said = {
+        "filename": kept_text(note.filename, "a filename"),
+        "purpose": kept_text(note.purpose, "a purpose"),
+        "expires_at": None if note.expires_at is None else microseconds_of(note.expires_at),
+    }
     connection.execute(
         insert(connection.dialect.name, file_notes).on_conflict_do_update(
             index_elements=["document"], set_=said
@@ -88,13 +105,13 @@ def _note(connection: Connection, owner: OwnerId, note: FileNote) -> None:
 
 
 def _page(
-    connection: Connection, owner: OwnerId, part: Page, purpose: str, left: Left
+    connection: Connection, owner: OwnerId, part: Page, now: datetime, *, purpose: str, left: Left
 ) -> tuple[list[tuple[Document, FileNote]], bool]:
     if not is_storable(owner):
         return [], False
     is_mine = documents.c.owner == owner
     known = select(documents.c.created_at, documents.c.id).where(is_mine)
-    wanted = _FILES.where(is_mine)
+    wanted = _FILES.where(is_mine, is_there(documents.c.id, now))
     if purpose:
         is_for_it = file_notes.c.purpose == kept_text(purpose, "a purpose")
         has_none = file_notes.c.document.is_(None)
@@ -108,15 +125,16 @@ def _page(
 
 
 def _get(
-    connection: Connection, owner: OwnerId, wanted: Sequence[DocumentId]
+    connection: Connection, owner: OwnerId, wanted: Sequence[DocumentId], now: datetime
 ) -> dict[DocumentId, tuple[Document, FileNote]]:
     there = [one for one in dict.fromkeys(wanted) if is_storable(one)]
     if not is_storable(owner):
         return {}
+    moment = microseconds_of(now)
     found = (
         _noted(row)
         for batch in in_batches(there)
-        for row in rows_with(connection, _OWNED, batch, owner=owner)
+        for row in rows_with(connection, _OWNED, batch, owner=owner, now=moment)
     )
     return {document.id: (document, note) for document, note in found}
 

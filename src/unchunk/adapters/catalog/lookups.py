@@ -127,7 +127,10 @@ def owned(connection: Connection, owner: OwnerId, wanted: Sequence[DocumentId]) 
 
 
 def rows_with(
-    connection: Connection, statement: Select[Any], wanted: Sequence[DocumentId], **others: str
+    connection: Connection,
+    statement: Select[Any],
+    wanted: Sequence[DocumentId],
+    **others: str | int,
 ) -> Iterable[Sequence[Any]]:
     """The rows of a statement whose last parameter is `wanted`, and whose first are the others.
 

@@ -150,5 +150,6 @@ def strategy_row(strategy: ChunkingStrategy) -> str:
 
 
 @lru_cache(maxsize=64)
+@lru_cache(maxsize=100)
 def strategy_of(row: str) -> ChunkingStrategy:
     return ChunkingStrategy(**json.loads(row))

@@ -229,7 +229,7 @@ vector_stores = Table(
 )
 
 # Whose they are, their store says, and their documents are the same owner's. No attributes are
-# NULL, and so is no batch.
+# NULL. `batch` is the one that a file was last put with, NULL for none.
 store_files = Table(
     "store_files",
     metadata,
@@ -243,7 +243,6 @@ store_files = Table(
     ForeignKeyConstraint(["store"], ["vector_stores.id"], ondelete="CASCADE"),
     ForeignKeyConstraint(["document"], ["documents.id"], ondelete="CASCADE"),
     Index(None, "store", "created_at", "document"),
-    Index(None, "store", "batch", "created_at", "document"),
 )
 
 store_batches = Table(
@@ -254,6 +253,22 @@ store_batches = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("is_cancelled", Boolean(create_constraint=False), nullable=False),
     ForeignKeyConstraint(["store"], ["vector_stores.id"], ondelete="CASCADE"),
+)
+
+# A file may be put again, with another batch or with none, and is of each of them.
+store_batch_files = Table(
+    "store_batch_files",
+    metadata,
+    Column("store", Text, primary_key=True),
+    Column("batch", Text, primary_key=True),
+    Column("document", Text, primary_key=True),
+    ForeignKeyConstraint(
+        ["store", "batch"], ["store_batches.store", "store_batches.id"], ondelete="CASCADE"
+    ),
+    ForeignKeyConstraint(
+        ["store", "document"], ["store_files.store", "store_files.document"], ondelete="CASCADE"
+    ),
+    Index(None, "store", "document"),
 )
 
 # Only of documents that somebody said something of.

@@ -54,9 +54,9 @@ class SqlStores:
         return await self._database.read(partial(_page, owner=owner, part=part, left=left))
 
     async def counts(
-        self, owner: OwnerId, stores: Sequence[StoreId]
+        self, owner: OwnerId, stores: Sequence[StoreId], now: datetime
     ) -> dict[StoreId, MemberCounts]:
-        return await self._database.read(partial(counts, owner=owner, stores=stores))
+        return await self._database.read(partial(counts, owner=owner, stores=stores, now=now))
 
     async def delete(self, owner: OwnerId, store: StoreId) -> None:
         left = self._database.left

@@ -1,23 +1,23 @@
 """How much is taken of a store's server, and how long it is waited for. Does no I/O."""
 
-import random
+import asyncio
+import json
 import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import isfinite
+from typing import Any
 
 from unchunk.errors import IntegrityError
 
-# 409 and 425: try later. 529: overloaded, for some.
-TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 20.0
 _GZIP = 31
 # A text of JSON, also one that does not end.
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_MARKUP = re.compile(rb"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
 _MOST_BETWEEN = 4 * 1024 * 1024
+# What is longer is read in a thread, while others are waited for.
+_SHORT = 256 * 1024
+_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class Bounds:
     """`reply` is bytes of one reply, and of all chunks of one file; `pages` is for one list.
 
     `patience` is seconds for all attempts at one call, the waits between them included, and
-    `idle` for the silence in one. `names` is how many names are asked for at once.
+    `idle` for the silence in one. `names` is how many names are asked for at once. `whole` is
+    seconds for one list, and for one file; without it, thirty times patience or ten minutes.
     """
 
     reply: int = 128 * 1024 * 1024
@@ -33,6 +34,11 @@ class Bounds:
     patience: float = 120.0
     idle: float = 60.0
     names: int = 8
+    whole: float | None = None
+
+    @property
+    def longest(self) -> float:
+        return max(600.0, 30 * self.patience) if self.whole is None else self.whole
 
 
 class TooLongError(IntegrityError):
@@ -80,28 +86,20 @@ def check_structure(body: bytearray) -> None:
         if between > _MOST_BETWEEN:
             break
     if between + len(body) - end > _MOST_BETWEEN:
-        raise IntegrityError("it holds more things than any list of chunks does")
+        raise TooLongError("it holds more things than any list of chunks does")
 
 
-def wait_after(failures: int, asked: float | None) -> float:
-    """Seconds to wait after so many failures: as asked, or at random up to a doubling bound."""
-    if asked is not None:
-        return asked
-    bound = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (failures - 1))
-    return random.uniform(bound / 2, bound)  # noqa: S311 -- spreads load, protects nothing
+async def parsed(body: bytearray) -> Any:  # noqa: ANN401 - JSON
+    return await asyncio.to_thread(_parsed, body) if len(body) > _SHORT else _parsed(body)
 
 
-def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a reply asks to wait; None if it does not, or not so that it is clear."""
+def _parsed(body: bytearray) -> Any:  # noqa: ANN401 - JSON
+    if _MARKUP.match(body):
+        raise IntegrityError("it is a web page and no JSON; check the URL")
+    check_structure(body)
     try:
-        for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-            given = headers.get(name, "").strip()
-            if given.replace(".", "", 1).isdecimal():
-                asked = float(given) / unit
-                return asked if isfinite(asked) else None
-        when = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise IntegrityError(
+            f"it is no JSON: {ascii(str(error))[1:-1][:_SHOWN]}; check the URL"
+        ) from None

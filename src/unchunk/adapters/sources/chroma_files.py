@@ -5,12 +5,12 @@ from urllib.parse import quote
 
 from unchunk.adapters.sources.asking import Server
 from unchunk.adapters.sources.bounds import Bounds
-from unchunk.adapters.sources.collected import CollectionFiles
+from unchunk.adapters.sources.characters import is_sound
+from unchunk.adapters.sources.collected import CollectionFiles, bounds_within, in_path
 from unchunk.adapters.sources.fields import Fields, Names
 from unchunk.adapters.sources.reading import Record
 from unchunk.errors import IntegrityError
 
-_REPLY, _PAGES = 64 * 1024 * 1024, 20_000
 _COLLECTIONS = "api/v2/tenants/default_tenant/databases/default_database/collections"
 
 
@@ -30,7 +30,7 @@ class ChromaFiles(CollectionFiles):
         timeout: float = 30.0,
         bounds: Bounds | None = None,
     ) -> None:
-        bounds = bounds or Bounds(reply=_REPLY, pages=_PAGES, patience=timeout)
+        bounds = bounds or bounds_within(timeout)
         headers = {"x-chroma-token": key} if key else {}
         server = Server(url, f"the Chroma collection {collection!r}", bounds, headers)
         super().__init__(_Rows(server, collection), fields, bounds)
@@ -58,7 +58,7 @@ class _Rows:
 
     def __init__(self, server: Server, collection: str) -> None:
         self._server = server
-        self._name = quote(collection, safe="")
+        self._name = in_path(collection)
         self._id = ""
         self.where = server.where
 
@@ -79,8 +79,9 @@ class _Rows:
     async def _got(self, wanted: Mapping[str, object]) -> list[Record]:
         if not self._id:
             found = await self._server.ask("GET", f"{_COLLECTIONS}/{self._name}")
-            if not isinstance(found, Mapping) or not isinstance(found.get("id"), str):
+            identity = found.get("id") if isinstance(found, Mapping) else None
+            if not isinstance(identity, str) or not is_sound(identity):
                 raise IntegrityError(f"the reply of {self.where} is none of Chroma; check the URL")
-            self._id = quote(found["id"], safe="")
+            self._id = quote(identity, safe="")
         reply = await self._server.ask("POST", f"{_COLLECTIONS}/{self._id}/get", wanted)
         return records_of(reply, self.where)

@@ -9,8 +9,10 @@ import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 from unchunk.adapters.sources.asking import NotUnderstoodError, Server
-from unchunk.adapters.sources.bounds import Bounds
+from unchunk.adapters.sources.bounds import Bounds, TooLongError
+from unchunk.adapters.sources.characters import is_sound, sound
 from unchunk.adapters.sources.parts import Piece, part_of
+from unchunk.adapters.sources.patience import Watch
 from unchunk.errors import IntegrityError, NotFoundError
 from unchunk.ports import FieldValue, LostChunks, LostFile, LostStatus
 
@@ -18,6 +20,8 @@ _REPLY, _PAGES, _PAGE = 64 * 1024 * 1024, 2_000, 1_000
 # As many as are asked for at once, each less if the server does not take it.
 _AT_ONCE = (10_000, 1_000, 200, 100, 50, 20, 5)
 _MOST_QUESTIONS = 200
+# What one takes beside its text.
+_PER_PIECE = 200
 # A short one is more like a chunk that shares it, a long one finds more of them.
 _LONG_ENOUGH = (500, 150, 50)
 _LONGEST_VALUE, _MOST_ATTRIBUTES = 1_000, 64
@@ -47,8 +51,10 @@ class ChunkenizerFiles:
 
     async def files(self) -> AsyncIterator[LostFile]:
         seen: set[str] = set()
+        watch = Watch(self._bounds, f"the list of {self.name}")
         rows, total = await self._page("documents")
         for _ in range(self._bounds.pages):
+            watch.check()
             new = [row for row in rows if _id(row) not in seen]
             for row in new:
                 seen.add(_id(row))
@@ -71,7 +77,10 @@ class ChunkenizerFiles:
         count = self._counts[file.id]
         found: dict[tuple[int | None, str], Piece] = {}
         asked: set[str] = set()
+        watch = Watch(self._bounds, f"the document {file.id!r} of {self.name}")
+        left = self._bounds.reply
         for _ in range(_MOST_QUESTIONS):
+            watch.check()
             places = {piece.index or 0: piece.text for piece in found.values()}
             questions = _questions(file, places, count)
             question = next((it for it in questions if it.strip() and it not in asked), None)
@@ -79,7 +88,13 @@ class ChunkenizerFiles:
                 break
             asked.add(question)
             for piece in await self._search(question, file.id, count):
-                found.setdefault((piece.index, piece.text), piece)
+                if found.setdefault((piece.index, piece.text), piece) is piece:
+                    left -= len(piece.text) + _PER_PIECE
+            if left < 0:
+                raise IntegrityError(
+                    f"the document {file.id!r} of {self.name} has more than"
+                    f" {self._bounds.reply:,} characters: it is not fetched"
+                )
         if not found:
             note = f"the server finds no chunk of the {count} that it says there are"
             return LostChunks((), None, (note,), None, complete=False)
@@ -102,7 +117,7 @@ class ChunkenizerFiles:
             body = {"query": question, "top_k": top_k, "filters": {"doc_id": document}}
             try:
                 reply = await self._server.ask("POST", "search", body)
-            except NotUnderstoodError:
+            except (NotUnderstoodError, TooLongError):
                 self._at_once = [most for most in self._at_once if most < top_k]
                 if not self._at_once:
                     raise
@@ -111,12 +126,21 @@ class ChunkenizerFiles:
             if self._heeds and any(one.get("document_id") != document for one in results):
                 self._heeds = False
                 continue
-            pieces = (_piece(result, document, count) for result in results)
-            return [piece for piece in pieces if piece is not None]
+            pieces = [_piece(result, document, count) for result in results]
+            found = [piece for piece in pieces if piece is not None]
+            if beyond := next((it for it in found if count and (it.index or 0) >= count), None):
+                raise IntegrityError(
+                    f"{self.name} says that {document!r} has {count:,} chunks, and sends its chunk"
+                    f" {beyond.index:,}"
+                )
+            return found
 
     async def _page(self, path: str) -> tuple[list[Mapping[str, object]], int]:
         reply = await self._server.ask("GET", path)
         rows = [row for row in _listed(reply, "documents", self.name) if _id(row)]
+        for row in rows:
+            if not is_sound(_id(row)):
+                raise IntegrityError(f"{self.name} has a document whose id is {_id(row)[:60]!a}")
         total = _whole(reply.get("total")) if isinstance(reply, Mapping) else None
         return rows, len(rows) if total is None else total
 
@@ -149,11 +173,12 @@ def _file(row: Mapping[str, object]) -> LostFile:
         "failed" if state in _FAILED else "in progress" if state in _WAITING else "ready"
     )
     problem = "" if status == "ready" else str(row.get("error") or state)[:_LONGEST_VALUE]
-    mark = "-".join(str(row.get(it) or "") for it in ("sha256", "updated_at", "chunk_count"))
+    # Nothing else changes with every text.
+    mark = "-".join(str(row[it]) for it in ("sha256", "updated_at") if row.get(it))
     name = row.get("name")
     return LostFile(
         _id(row),
-        name if isinstance(name, str) and name else _id(row),
+        sound(name) if isinstance(name, str) and name else _id(row),
         status,
         problem,
         attributes=dict(_attributes(row)),

@@ -3,18 +3,33 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
+from urllib.parse import quote
 
 from unchunk.adapters.sources.bounds import Bounds, TooLongError
+from unchunk.adapters.sources.characters import is_sound
 from unchunk.adapters.sources.fields import Fields, Names
 from unchunk.adapters.sources.listing import Listing
 from unchunk.adapters.sources.ordering import in_order
+from unchunk.adapters.sources.patience import Watch
 from unchunk.adapters.sources.reading import Record
 from unchunk.adapters.sources.recognising import recognised
-from unchunk.errors import IntegrityError, NotFoundError
+from unchunk.errors import IntegrityError, InvalidInputError, NotFoundError
 from unchunk.ports import LostChunks, LostFile
 
 _LOOKED_AT, _PAGE, _AT_ONCE = 32, 1_000, 64
 _LONGEST_FILE = 256 * 1024 * 1024
+
+
+def bounds_within(timeout: float) -> Bounds:
+    """Of a server, for whose collections there is no end to the number of rows."""
+    return Bounds(reply=64 * 1024 * 1024, pages=20_000, patience=timeout)
+
+
+def in_path(collection: str) -> str:
+    """A name as part of an address."""
+    if not is_sound(collection) or collection in ("", ".", ".."):
+        raise InvalidInputError(f"{collection!a} is no name of a collection")
+    return quote(collection, safe="")
 
 
 class Rows(Protocol):
@@ -82,8 +97,10 @@ class CollectionFiles:
             self._fields = recognised(some, self.name)
         listing = Listing(self._fields, self.name)
         without = _texts(self._fields)
+        watch = Watch(self._bounds, f"the list of {self.name}")
         after, limit, pages = None, _PAGE, 0
         while True:
+            watch.check()
             try:
                 records, behind = await self._rows.page(after, limit, without)
             except TooLongError:
@@ -101,8 +118,10 @@ class CollectionFiles:
 
     async def _fetched(self, ids: Sequence[str]) -> list[Record]:
         records: list[Record] = []
+        watch = Watch(self._bounds, f"a file of {self.name}")
         length, at, step = 0, 0, _AT_ONCE
         while at < len(ids):
+            watch.check()
             try:
                 some = await self._rows.these(ids[at : at + step])
             except TooLongError:

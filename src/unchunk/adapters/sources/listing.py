@@ -1,11 +1,10 @@
 """Which files a collection holds, told by its rows without their texts."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
+from unchunk.adapters.sources.characters import is_sound, sound
 from unchunk.adapters.sources.fields import Fields, Payload, look_up, the_rest
 from unchunk.adapters.sources.reading import Record
 from unchunk.errors import IntegrityError
@@ -28,7 +27,6 @@ class _File:
     name: str
     ids: list[str] = field(default_factory=list)
     alike: dict[str, FieldValue] = field(default_factory=dict)
-    mark: int = 0
 
 
 class Listing:
@@ -46,6 +44,8 @@ class Listing:
         """Whether the row was not seen before."""
         if len(record.id) > _LONGEST_ID or len(self._seen) >= _MOST_ROWS:
             raise IntegrityError(f"{self._where} sends ids without end: it cannot be listed")
+        if not is_sound(record.id):
+            raise IntegrityError(f"{self._where} has a chunk whose id is {record.id[:60]!a}")
         if record.id in self._seen:
             return False
         self._seen.add(record.id)
@@ -57,7 +57,8 @@ class Listing:
         file = self._files.get(name)
         if file is None:
             title = look_up(record.payload, self._fields.title)
-            file = self._files[name] = _File(_name(str(title or ""), name), alike=carried)
+            called = sound(_name(str(title or ""), name))
+            file = self._files[name] = _File(called, alike=carried)
         else:
             file.alike = {
                 key: value
@@ -65,14 +66,13 @@ class Listing:
                 if key in carried and (type(carried[key]), carried[key]) == (type(value), value)
             }
         file.ids.append(record.id)
-        file.mark = (file.mark + _digest(record)) % 2**64
         return True
 
     def files(self) -> Iterator[LostFile]:
         for key, file in self._files.items():
             alike = dict(list(file.alike.items())[:_MOST_ATTRIBUTES])
-            mark = f"{len(file.ids)}-{file.mark:016x}"
-            yield LostFile(key, file.name, attributes=alike, mark=mark)
+            # No mark: no row tells whether its text is another one than it was.
+            yield LostFile(key, file.name, attributes=alike)
         if self._strays:
             named = " or ".join(map(repr, self._fields.document))
             problem = f"chunks of {self._where} that name no document in {named}: {self._strays:,}"
@@ -121,10 +121,3 @@ def _name(title: str, document: str) -> str:
 
 def _plain(value: object) -> FieldValue:
     return value if isinstance(value, str | int | float) else None
-
-
-def _digest(record: Record) -> int:
-    """Of a row, such that the order of rows makes no difference to the sum."""
-    said = json.dumps([record.id, record.payload], sort_keys=True, default=str)
-    digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big")

@@ -1,12 +1,9 @@
 """What an OpenAI-compatible server says to a GET, as JSON; bounded in bytes and in time."""
 
-import asyncio
-import json
 import re
 from collections.abc import Mapping
 from time import monotonic
-from typing import Any, cast
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple, cast
 
 import httpx2
 from openai import (
@@ -20,15 +17,10 @@ from openai import (
 )
 from openai.lib.azure import BaseAzureClient
 
-from unchunk.adapters.sources.bounds import (
-    TRANSIENT,
-    Body,
-    Bounds,
-    asked_wait,
-    check_structure,
-    wait_after,
-)
+from unchunk.adapters.sources.addresses import shown_address
+from unchunk.adapters.sources.bounds import Body, Bounds, parsed
 from unchunk.adapters.sources.openai_clients import Client, in_thread, prepared
+from unchunk.adapters.sources.patience import TRANSIENT, asked_wait, patiently
 from unchunk.errors import (
     IntegrityError,
     NotFoundError,
@@ -39,7 +31,13 @@ from unchunk.errors import (
 
 _KEY_LIKE = re.compile(r"\b(?:sk|key)-[\w*.-]+")
 _SHOWN = 300
-_MARKUP = re.compile(rb"\s*<(?:!doctype|html|\?xml|head|body)", re.IGNORECASE)
+
+
+class Reply(NamedTuple):
+    """JSON, and how many bytes it came in."""
+
+    value: Any
+    size: int
 
 
 class Calls:
@@ -51,38 +49,37 @@ class Calls:
     def __init__(self, client: Client, bounds: Bounds, *, own: bool) -> None:
         self._client, self._mine = prepared(client, own=own)
         self._bounds = bounds
-        parts = urlsplit(str(client.base_url))
-        port = f":{parts.port}" if parts.port else ""
-        self.where = f"{parts.scheme}://{parts.hostname}{port}{parts.path.rstrip('/')}"
+        self.where = shown_address(str(client.base_url))
         self._is_azure = isinstance(client, BaseAzureClient)
 
     async def get(
-        self, path: str, query: Mapping[str, object] | None = None, most: int | None = None
-    ) -> Any:  # noqa: ANN401 - JSON
+        self,
+        path: str,
+        query: Mapping[str, object] | None = None,
+        *,
+        most: int | None = None,
+        patience: float | None = None,
+    ) -> Reply:
         """The reply, tried as often as patience allows. `most` is bytes, where it is less."""
-        end = monotonic() + self._bounds.patience
-        failures = 0
-        while True:
-            left = max(0.001, end - monotonic())
-            try:
-                return _read(await self._attempt(path, query or {}, left, most))
-            except IntegrityError as error:
-                what = f"the reply of {self.where} to {path}"
-                raise IntegrityError(f"{what} cannot be used: {error}") from None
-            except ProviderUnavailableError as error:
-                failures += 1
-                wait = wait_after(failures, error.retry_after)
-                if monotonic() + wait >= end:
-                    spent = f"; tried {failures} times, for at most {self._bounds.patience:.3g} s"
-                    raise ProviderUnavailableError(f"{error}{spent}", error.retry_after) from None
-                await asyncio.sleep(wait)
+        limit = self._bounds.reply if most is None else min(most, self._bounds.reply)
+
+        async def attempt(left: float) -> Reply:
+            body = await self._attempt(path, query or {}, left, limit)
+            return Reply(await parsed(body), len(body))
+
+        try:
+            seconds = self._bounds.patience if patience is None else patience
+            return await patiently(attempt, seconds, self.where)
+        except IntegrityError as error:
+            what = f"the reply of {self.where} to {path}"
+            raise IntegrityError(f"{what} cannot be used: {error}") from None
 
     async def close(self) -> None:
         if self._mine is not None:
             await self._mine.aclose()
 
     async def _attempt(
-        self, path: str, query: Mapping[str, object], left: float, most: int | None
+        self, path: str, query: Mapping[str, object], left: float, limit: int
     ) -> bytearray:
         options: Any = {
             "params": dict(query),
@@ -90,19 +87,15 @@ class Calls:
             "timeout": httpx2.Timeout(min(left, self._bounds.idle)),
             "follow_redirects": False,
         }
-        limit = self._bounds.reply if most is None else min(most, self._bounds.reply)
         try:
-            async with asyncio.timeout(left):
-                if isinstance(self._client, OpenAI):
-                    client, end = self._client, monotonic() + left
-                    return await in_thread(lambda: _received(client, path, options, limit, end))
-                return await _awaited(self._client, path, options, limit)
-        except TimeoutError:
-            raise ProviderUnavailableError(
-                f"{self.where} did not answer within {left:.3g} s"
-            ) from None
+            if isinstance(self._client, OpenAI):
+                client, end = self._client, monotonic() + left
+                return await in_thread(lambda: _received(client, path, options, limit, end))
+            return await _awaited(self._client, path, options, limit)
         except APIStatusError as error:
             raise self._refusal(error, path) from None
+        except TimeoutError:
+            raise  # It is an OSError, too.
         except (APIConnectionError, httpx2.RequestError, httpx2.StreamError, OSError) as error:
             cause = error.__cause__ if isinstance(error, APIConnectionError) else error
             reason = _clean(str(cause or error)) or type(cause or error).__name__
@@ -161,16 +154,6 @@ async def _awaited(client: AsyncOpenAI, path: str, options: Any, most: int) -> b
     finally:
         await response.aclose()
     return body.whole()
-
-
-def _read(body: bytearray) -> Any:  # noqa: ANN401 - JSON
-    if _MARKUP.match(body):
-        raise IntegrityError("it is a web page and no JSON; check the base URL")
-    check_structure(body)
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise IntegrityError(f"it is no JSON: {_clean(str(error))}; check the base URL") from None
 
 
 def _clean(message: str) -> str:

@@ -8,13 +8,12 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from ipaddress import ip_address
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import httpx2
 from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient, OpenAI, OpenAIError
 
+from unchunk.adapters.sources.addresses import check_address, is_here
 from unchunk.adapters.sources.bounds import Body
 from unchunk.errors import IntegrityError, InvalidInputError, InvalidSettingError
 
@@ -33,8 +32,8 @@ def client_from(
     """
     name = "AZURE_OPENAI_ENDPOINT" if azure else "OPENAI_BASE_URL"
     url = base_url or environment.get(name) or None
-    if url is not None and urlsplit(url).scheme not in ("http", "https"):
-        raise InvalidSettingError("the server's URL must begin with http:// or https://")
+    if url is not None:
+        check_address(url, "--base-url" if base_url else name)
     try:
         return _azure(environment, url) if azure else _openai(environment, url)
     except OpenAIError as error:
@@ -64,7 +63,7 @@ def _azure(environment: Mapping[str, str], url: str | None) -> AsyncOpenAI:
 
 
 def _connections(url: str | None) -> httpx2.AsyncClient:
-    return DefaultAsyncHttpxClient(trust_env=not (url and _is_here(url)))
+    return DefaultAsyncHttpxClient(trust_env=not (url and is_here(url)))
 
 
 def prepared(client: Client, *, own: bool) -> tuple[Client, httpx2.AsyncClient | None]:
@@ -178,14 +177,3 @@ def _shortened(response: httpx2.Response, beginning: bytearray) -> httpx2.Respon
     return httpx2.Response(
         response.status_code, headers=headers, content=said, request=response.request
     )
-
-
-def _is_here(url: str) -> bool:
-    """Whether it is this very machine, which no proxy can reach."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -5,21 +5,35 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from urllib.parse import quote
 
 from unchunk.adapters.sources.bounds import Bounds
-from unchunk.adapters.sources.openai_calls import Calls
+from unchunk.adapters.sources.characters import is_sound
+from unchunk.adapters.sources.openai_calls import Calls, Reply
 from unchunk.adapters.sources.openai_clients import Client
 from unchunk.adapters.sources.openai_shapes import Object, id_of, lost_file, page
-from unchunk.errors import IntegrityError, InvalidInputError, NotFoundError, ProviderRefusedError
+from unchunk.adapters.sources.patience import Watch
+from unchunk.errors import (
+    IntegrityError,
+    InvalidInputError,
+    NotFoundError,
+    ProviderRefusedError,
+    ProviderUnavailableError,
+)
 from unchunk.ports import LostChunks, LostFile
 
 _PAGE = 100
 _ABOUT = 1 << 20
+_MOST_PARTS = 1_000_000
+# So many names in a row that nobody answers for, and the next is asked for but once; so many, and
+# no more are.
+_FEW, _MANY = 3, 30
+_ONE_ATTEMPT = 2.0
 
 
 class OpenAIFiles:
     """`LostFiles` by the official SDK's client, which is not closed here unless it is `own`.
 
     A vector store does not tell the names of its files; each is asked for, many at once. Where it
-    cannot be had, the file is called by its id.
+    cannot be had, the file is called by its id, and a note says so. Where that goes on, the others
+    are asked for only once, and then no more.
     """
 
     def __init__(
@@ -30,13 +44,15 @@ class OpenAIFiles:
         bounds: Bounds | None = None,
         own: bool = False,
     ) -> None:
-        if store.strip() in ("", ".", ".."):
+        if store.strip() in ("", ".", "..") or not is_sound(store):
             raise InvalidInputError(f"{store!r} is no id of a vector store: they look like vs_...")
         self._store = store
         self._bounds = bounds or Bounds()
         self._calls = Calls(client, self._bounds, own=own)
         self._path = f"/vector_stores/{quote(store, safe='')}/files"
         self._slots = asyncio.Semaphore(self._bounds.names)
+        self._unanswered = 0
+        self._unnamed: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -46,9 +62,11 @@ class OpenAIFiles:
         seen: set[str] = set()
         query: dict[str, object] = {"limit": _PAGE, "order": "asc"}
         what = f"the list of files of {self._store} at {self._calls.where}"
+        watch = Watch(self._bounds, what)
         for _ in range(self._bounds.pages):
+            watch.check()
             try:
-                found = page(await self._calls.get(self._path, query), what)
+                found = page((await self._calls.get(self._path, query)).value, what)
             except NotFoundError as error:
                 raise NotFoundError(
                     f"there is no vector store {self._store} there, or not for this key: {error}"
@@ -71,14 +89,20 @@ class OpenAIFiles:
         cursors = {""}
         query: dict[str, object] = {}
         what = f"the content of {file.id} at {self._calls.where}"
+        watch = Watch(self._bounds, what)
         other, left = 0, self._bounds.reply
         while True:
-            found = page(await self._content(file, query, left), what)
+            watch.check()
+            reply = await self._content(file, query, left)
+            found = page(reply.value, what)
             parts = [row.get("text") for row in found.data]
             fresh = [part for part in parts if isinstance(part, str)]
             texts += fresh
             other += len(parts) - len(fresh)
-            left -= sum(map(len, fresh))
+            # Texts may be empty; what brings them is not.
+            left -= reply.size
+            if len(texts) > _MOST_PARTS:
+                raise IntegrityError(f"{what} has more than {_MOST_PARTS:,} parts")
             if not found.more:
                 break
             if not found.next_page:
@@ -92,15 +116,18 @@ class OpenAIFiles:
             query["page"] = found.next_page
         if other:
             notes.append(f"{other} of its parts are no text: they are left out")
-        return LostChunks(tuple(texts), notes=tuple(notes), complete=False if notes else None)
+        complete = False if notes else None
+        if file.id in self._unnamed:
+            notes.append("the server does not tell what it is called: this is its id")
+        return LostChunks(tuple(texts), notes=tuple(notes), complete=complete)
 
     async def close(self) -> None:
         await self._calls.close()
 
-    async def _content(self, file: LostFile, query: Mapping[str, object], left: int) -> object:
+    async def _content(self, file: LostFile, query: Mapping[str, object], left: int) -> Reply:
         path = f"{self._path}/{quote(file.id, safe='')}/content"
         try:
-            return await self._calls.get(path, query, left)
+            return await self._calls.get(path, query, most=left)
         except NotFoundError as error:
             raise NotFoundError(
                 f"the server does not give the content of {file.id}: {error}. Azure has no such"
@@ -121,10 +148,23 @@ class OpenAIFiles:
         ]
 
     async def _about(self, identity: str) -> Object:
+        path = f"/files/{quote(identity, safe='')}"
         async with self._slots:
+            if self._unanswered >= _MANY:
+                self._unnamed.add(identity)
+                return {}
+            patience = self._bounds.patience
+            if self._unanswered >= _FEW:
+                patience = min(patience, _ONE_ATTEMPT)
             try:
-                about = await self._calls.get(f"/files/{quote(identity, safe='')}", most=_ABOUT)
+                about = (await self._calls.get(path, most=_ABOUT, patience=patience)).value
             except (NotFoundError, ProviderRefusedError, IntegrityError):
                 # It may be deleted, or a key may read stores and no files; the chunks are there.
                 return {}
+            except ProviderUnavailableError:
+                self._unanswered += 1
+                self._unnamed.add(identity)
+                return {}
+            self._unanswered = 0
+        self._unnamed.discard(identity)
         return about if isinstance(about, dict) else {}

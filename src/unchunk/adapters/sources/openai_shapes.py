@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import NamedTuple
 
+from unchunk.adapters.sources.characters import is_sound, sound
 from unchunk.domain import ChunkingStrategy
 from unchunk.errors import IntegrityError, InvalidStrategyError
 from unchunk.ports import FieldValue, LostFile, LostStatus
@@ -40,6 +41,8 @@ def page(reply: object, what: str) -> Listed:
         if not isinstance(one, dict):
             raise IntegrityError(f"{what} holds {_shown(one)}, which is no object")
     more, following = reply.get("has_more"), reply.get("next_page")
+    if isinstance(following, str) and not is_sound(following):
+        raise IntegrityError(f"{what} goes on at {_shown(following)}, which nobody can ask for")
     return Listed(
         data,
         more if isinstance(more, bool) else None,
@@ -50,7 +53,12 @@ def page(reply: object, what: str) -> Listed:
 def id_of(row: Object, what: str) -> str:
     """Of a file; it becomes part of a path, so not everything will do."""
     found = row.get("id")
-    if not isinstance(found, str) or not 0 < len(found) <= _LONGEST_ID or found in (".", ".."):
+    if (
+        not isinstance(found, str)
+        or not 0 < len(found) <= _LONGEST_ID
+        or found in (".", "..")
+        or not is_sound(found)
+    ):
         raise IntegrityError(f"{what} holds a file whose id is {_shown(found)}")
     return found
 
@@ -66,7 +74,8 @@ def lost_file(row: Object, identity: str, about: Object, where: str) -> LostFile
     attributes = _attributes(row.get("attributes"))
     strategy = strategy_of(row.get("chunking_strategy"))
     named = attributes.get("filename")
-    size = about.get("bytes")
+    size, made = about.get("bytes"), about.get("created_at")
+    mark = f"{where} {row.get('created_at')} {row.get('usage_bytes')} {made} {size} {strategy}"
     return LostFile(
         identity,
         _text(about.get("filename")) or _text(named) or identity,
@@ -74,7 +83,7 @@ def lost_file(row: Object, identity: str, about: Object, where: str) -> LostFile
         problem[:_LONGEST_NAME],
         strategy,
         attributes,
-        f"{where} {row.get('created_at')} {row.get('usage_bytes')} {strategy}"[:_LONGEST_NAME],
+        mark[:_LONGEST_NAME],
         size if type(size) is int and size > 0 else None,
     )
 
@@ -107,7 +116,7 @@ def _attributes(given: object) -> dict[str, FieldValue]:
 
 
 def _text(value: object) -> str:
-    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
+    return sound(value[:_LONGEST_NAME]) if isinstance(value, str) else ""
 
 
 def _shown(value: object) -> str:

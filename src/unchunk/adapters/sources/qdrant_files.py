@@ -1,16 +1,13 @@
 """The files of somebody else's collection in a Qdrant server, by plain HTTP. Read, never written."""
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote
 
 from unchunk.adapters.sources.asking import Server
 from unchunk.adapters.sources.bounds import Bounds
-from unchunk.adapters.sources.collected import CollectionFiles
+from unchunk.adapters.sources.collected import CollectionFiles, bounds_within, in_path
 from unchunk.adapters.sources.fields import Fields, Names
 from unchunk.adapters.sources.reading import Record
 from unchunk.errors import IntegrityError
-
-_REPLY, _PAGES = 64 * 1024 * 1024, 20_000
 
 
 class QdrantFiles(CollectionFiles):
@@ -29,7 +26,7 @@ class QdrantFiles(CollectionFiles):
         timeout: float = 30.0,
         bounds: Bounds | None = None,
     ) -> None:
-        bounds = bounds or Bounds(reply=_REPLY, pages=_PAGES, patience=timeout)
+        bounds = bounds or bounds_within(timeout)
         server = Server(
             url, f"the Qdrant collection {collection!r}", bounds, {"api-key": key} if key else {}
         )
@@ -41,7 +38,7 @@ class _Points:
 
     def __init__(self, server: Server, collection: str) -> None:
         self._server = server
-        self._path = f"collections/{quote(collection, safe='')}/points"
+        self._path = f"collections/{in_path(collection)}/points"
         self.where = server.where
 
     async def page(

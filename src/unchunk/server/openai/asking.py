@@ -2,8 +2,11 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 from pydantic import JsonValue
+from starlette.requests import Request
 
 from unchunk.chat.events import Event
 from unchunk.chat.request import ChatRequest, Mode
@@ -11,12 +14,12 @@ from unchunk.chat.turn import EXTRACTIVE
 from unchunk.domain import OwnerId
 from unchunk.ports import Message, Sampling, StoreId
 from unchunk.retrieval.shelf import EVERYWHERE, Where
-from unchunk.server.access import House
-from unchunk.server.openai.citing import named
+from unchunk.server.access import House, limited_of
+from unchunk.server.openai.azure import deployment_of
 from unchunk.server.openai.faults import about, refuse
 from unchunk.server.openai.models import is_ours, no_chat_model, store_of
 from unchunk.server.openai.usage import counted
-from unchunk.stores.filters import parse
+from unchunk.stores.filters import Filter, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,32 @@ class Search:
     strict: bool | None = None
     limit: int | None = None
     min_score: float | None = None
+
+    def parsed(self) -> Filter | None:
+        """Raises for filters that make no sense."""
+        with about(self.place):
+            return None if self.filters is None else parse(self.filters)
+
+
+class Body(Protocol):
+    """What is sent to be answered."""
+
+    @property
+    def model(self) -> str: ...
+
+    def check(self) -> None:
+        """Raises for what is not done here."""
+        ...
+
+
+def begun(request: Request, house: House, body: Body) -> str:
+    """Which model is named, in the path or else in the body; empty where none is.
+
+    Raises for what cannot be asked, or not now.
+    """
+    house.streams.check(limited_of(request))
+    body.check()
+    return deployment_of(request) or body.model
 
 
 def search_of(model: str) -> Search | None:
@@ -79,9 +108,13 @@ async def question(
 def answering(
     house: House, owner: OwnerId, request: ChatRequest, request_id: str
 ) -> AsyncGenerator[Event, None]:
-    """The events of an answer, with all that a reply needs."""
-    events = house.engine.chat(request, owner=owner, request_id=request_id)
-    return counted(named(events, house.engine.stores, owner), request.messages)
+    """The events of an answer, with all that a reply needs.
+
+    Documents are called as those called them who sent them.
+    """
+    names = partial(house.engine.stores.filenames, owner=owner)
+    events = house.engine.chat(request, owner=owner, request_id=request_id, names=names)
+    return counted(events, request.messages)
 
 
 async def _where(house: House, owner: OwnerId, search: Search) -> Where:
@@ -90,8 +123,6 @@ async def _where(house: House, owner: OwnerId, search: Search) -> Where:
             said = "filters are on the files of vector stores: say of which"
             raise refuse(said, param=search.place)
         return EVERYWHERE if search.folder is None else Where(folders=(search.folder,))
-    with about(search.place):
-        filters = None if search.filters is None else parse(search.filters)
-    documents = await house.engine.stores.documents(search.stores, filters, owner=owner)
+    documents = await house.engine.stores.documents(search.stores, search.parsed(), owner=owner)
     folders = None if search.folder is None else (search.folder,)
     return Where(documents=documents, folders=folders)

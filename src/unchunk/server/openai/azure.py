@@ -13,7 +13,7 @@ from unchunk.server.openai.faults import PREFIX
 _AZURE = "/openai/"
 # A model's name may hold slashes: what follows it is told by its end.
 _WITH_MODEL = re.compile(
-    r"deployments/(?:(.+?)/((?:chat/)?completions|embeddings|responses)|([^/]+)/(.+))", re.DOTALL
+    r"deployments/(?:(.+?)/(chat/completions|embeddings|responses)|([^/]+)/(.+))", re.DOTALL
 )
 
 

@@ -5,10 +5,10 @@ from starlette.responses import Response
 
 from unchunk.ports import MemberStatus
 from unchunk.server.access import InHouse, Owner
-from unchunk.server.openai.bodies import NewBatchBody, addition, attributes_of, strategy_of
+from unchunk.server.openai.bodies import NewBatchBody, addition, strategy_of
 from unchunk.server.openai.faults import refuse
-from unchunk.server.openai.ids import document_of
-from unchunk.server.openai.paging import PartOfMembers, listed
+from unchunk.server.openai.ids import among, document_of, file_id
+from unchunk.server.openai.paging import PartOfMembers, cursors, listed
 from unchunk.server.openai.shapes import batch_shape, member_shape, pollable
 from unchunk.server.rendering import reply
 from unchunk.stores import Addition
@@ -19,9 +19,10 @@ router = APIRouter(prefix="/vector_stores/{store}/file_batches")
 @router.post("")
 async def create_batch(store: str, body: NewBatchBody, house: InHouse, owner: Owner) -> Response:
     stores = house.engine.stores
-    made, _ = await stores.attach(store, _additions(body), as_batch=True, owner=owner)
-    assert made is not None
-    return pollable(batch_shape(*await stores.batch(store, made.id, owner=owner)))
+    files = body.file_ids or [one.file_id for one in body.files or ()]
+    async with among(stores, store, files, owner):
+        made = await stores.attach_batch(store, _additions(body), owner=owner)
+    return pollable(batch_shape(*made))
 
 
 @router.get("/{batch}")
@@ -46,9 +47,10 @@ async def list_batch_files(  # noqa: PLR0917 - named by the path and the query
 ) -> Response:
     stores = house.engine.stores
     found, _ = await stores.batch(store, batch, owner=owner)
-    members, has_more = await stores.members(
-        store, part, status=filter, batch=found.id, owner=owner
-    )
+    with cursors(part, file_id):
+        members, has_more = await stores.members(
+            store, part, status=filter, batch=found.id, owner=owner
+        )
     return reply(listed([member_shape(one) for one in members], has_more=has_more))
 
 
@@ -57,5 +59,5 @@ def _additions(body: NewBatchBody) -> list[Addition]:
         raise refuse("give either `file_ids` or `files`", param="file_ids")
     if body.files is not None:
         return [addition(one, f"files[{at}].") for at, one in enumerate(body.files)]
-    strategy, attributes = strategy_of(body.chunking_strategy), attributes_of(body.attributes)
-    return [Addition(document_of(one), strategy, attributes) for one in body.file_ids or ()]
+    strategy, said = strategy_of(body.chunking_strategy), body.attributes or {}
+    return [Addition(document_of(one), strategy, said) for one in body.file_ids or ()]

@@ -1,35 +1,10 @@
 """Citations as OpenAI's annotations, with what ours have beyond: which part of which text it is."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from dataclasses import replace
 from urllib.parse import quote, urlencode
 
-from unchunk.chat.events import Answer, Cited, Event, SourcesFound, source
-from unchunk.domain import DocumentId, OwnerId
+from unchunk.chat.events import Answer, Cited, source
 from unchunk.server.openai.ids import file_id
 from unchunk.server.openai.shapes import Shape
-from unchunk.stores import VectorStores
-
-
-async def named(
-    events: AsyncGenerator[Event, None], stores: VectorStores, owner: OwnerId
-) -> AsyncGenerator[Event, None]:
-    """The same events; documents are called as those called them who sent them."""
-    names: dict[DocumentId, str] = {}
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, SourcesFound) and event.documents:
-                found = [one.document for one in event.documents]
-                names = await stores.filenames(found, owner=owner)
-                documents = [
-                    replace(one, name=names.get(one.document, one.name)) for one in event.documents
-                ]
-                yield replace(event, documents=tuple(documents))
-            elif isinstance(event, Cited):
-                yield replace(event, name=names.get(event.document, event.name))
-            else:
-                yield event
 
 
 def is_real(cited: Cited) -> bool:

@@ -5,33 +5,39 @@ How a model samples beyond temperature, length and stops is its provider's choic
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, TypeAdapter
 
 from unchunk.chat.request import Mode
 from unchunk.ports import Message, Sampling
 from unchunk.server.bodies import AS_WHOLE
 from unchunk.server.openai.asking import Search, search_of
 from unchunk.server.openai.faults import WrongFieldError, refuse
+from unchunk.server.openai.fields import AS_LIST, Id, Name, Text, text_or
 
-Text = Annotated[str, Field(max_length=1_000_000)]
 Count = Annotated[int, Field(ge=1, le=10_000_000, strict=True), AS_WHOLE]
 Temperature = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False, strict=True)]
-StoreIds = Annotated[
-    list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=50)
-]
-_Name = Annotated[str, Field(max_length=1_000)]
+StoreIds = Annotated[list[Id], Field(min_length=1, max_length=50)]
 # What an answer has of these is not what was asked for.
-_NOT_DONE = ("tools", "functions", "audio", "web_search_options", "moderation")
+_NOT_DONE = (
+    "tools",
+    "functions",
+    "logprobs",
+    "top_logprobs",
+    "audio",
+    "web_search_options",
+    "moderation",
+    "store",
+)
 _PARTS = ("text", "refusal", "image_url")
 
 
 class ImageBody(BaseModel):
     url: Annotated[str, Field(max_length=4_000_000)]
-    detail: _Name | None = None
+    detail: Name | None = None
 
 
 class PartBody(BaseModel):
-    type: _Name
+    type: Name
     text: Text | None = None
     refusal: Text | None = None
     image_url: ImageBody | None = None
@@ -43,12 +49,18 @@ class PartBody(BaseModel):
         return {"type": "text", "text": self.text or self.refusal or ""}
 
 
+_Said = Annotated[
+    str | list[PartBody],
+    text_or(TypeAdapter(Annotated[list[PartBody], Field(max_length=1_000)])),
+]
+
+
 class MessageBody(BaseModel):
     """What else clients send back with an answer, such as its annotations, is not said again."""
 
     role: Literal["developer", "system", "user", "assistant"]
-    content: Text | Annotated[list[PartBody], Field(max_length=1_000)] | None = None
-    name: _Name | None = None
+    content: _Said | None = None
+    name: Name | None = None
     tool_calls: JsonValue = None
     function_call: JsonValue = None
 
@@ -74,7 +86,7 @@ class ExtensionBody(BaseModel):
 
     vector_store_ids: StoreIds | None = None
     filters: JsonValue = None
-    folder: _Name | None = None
+    folder: Name | None = None
     strict: StrictBool | None = None
     mode: Mode = "auto"
 
@@ -84,14 +96,14 @@ class StreamOptionsBody(BaseModel):
 
 
 class CompletionBody(BaseModel):
-    model: _Name = ""
+    model: Name = ""
     messages: Annotated[list[MessageBody], Field(min_length=1, max_length=1_000)]
     stream: StrictBool | None = None
     stream_options: StreamOptionsBody | None = None
     temperature: Temperature | None = None
     max_tokens: Count | None = None
     max_completion_tokens: Count | None = None
-    stop: _Name | Annotated[list[_Name], Field(max_length=16)] | None = None
+    stop: Annotated[list[Name], Field(max_length=16), AS_LIST] | None = None
     vector_store_ids: StoreIds | None = None
     unchunk: ExtensionBody | None = None
     n: JsonValue = None
@@ -105,6 +117,7 @@ class CompletionBody(BaseModel):
     modalities: JsonValue = None
     web_search_options: JsonValue = None
     moderation: JsonValue = None
+    store: JsonValue = None
 
     def check(self) -> None:
         """Raises for what is not done here."""
@@ -115,9 +128,6 @@ class CompletionBody(BaseModel):
                 raise not_done(name)
         if self.tool_choice not in (None, "none", "auto"):
             raise not_done("tool_choice")
-        for name in ("logprobs", "top_logprobs"):
-            if getattr(self, name):
-                raise not_done(name)
         if self.modalities not in (None, ["text"]):
             raise not_done("modalities")
         check_format(self.response_format, "response_format")
@@ -127,9 +137,8 @@ class CompletionBody(BaseModel):
 
     def sampling(self) -> Sampling:
         """Without the model's name: whatever that is, what is set up answers."""
-        stop = [self.stop] if isinstance(self.stop, str) else self.stop or ()
         most = self.max_completion_tokens or self.max_tokens
-        return Sampling("", self.temperature, most, tuple(stop))
+        return Sampling("", self.temperature, most, tuple(self.stop or ()))
 
     def search(self, model: str) -> Search | None:
         """Where to look; None where the model is asked alone."""

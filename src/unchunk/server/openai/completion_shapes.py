@@ -13,7 +13,7 @@ _END = b"data: [DONE]\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class CompletionFrame:
     """What all parts of one reply have in common; `base` is where the page is."""
 
     id: str
@@ -23,7 +23,7 @@ class Frame:
     with_usage: bool = False
 
 
-def completion(frame: Frame, answer: Answer) -> Shape:
+def completion(frame: CompletionFrame, answer: Answer) -> Shape:
     message = {
         "role": "assistant",
         "content": answer.answer,
@@ -47,7 +47,7 @@ def completion(frame: Frame, answer: Answer) -> Shape:
 class Chunks:
     """Writes an answer in chunks; annotations come among its text, as they are found."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: CompletionFrame) -> None:
         self._frame = frame
         self._events: list[Event] = []
         self._annotations = 0
@@ -85,7 +85,7 @@ class Chunks:
         return data({**head, "choices": [choice], **usage, **(more or {})})
 
 
-def _head(frame: Frame, kind: str) -> Shape:
+def _head(frame: CompletionFrame, kind: str) -> Shape:
     return {
         "id": frame.id,
         "object": kind,

@@ -3,13 +3,15 @@
 Whoever raises them, and wherever: what is sent for a path of this API has this shape.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from unchunk.errors import InvalidInputError
 
 PREFIX = "/v1"
-_LONGEST = 100
+_NO_OBJECT = ("model_type", "model_attributes_type", "dict_type")
+_LONGEST, _LONGEST_SAID = 100, 300
 # What it knows no class of error for.
 _STATUSES = {410: 404, 415: 400, 421: 400, 422: 400}
 _TYPES = {
@@ -74,9 +76,26 @@ def fault(status: int, kind: str, message: str, param: str = "") -> dict[str, ob
     }
 
 
-def place(where: Sequence[object]) -> str:
+def malformed(error: Mapping[str, Any]) -> tuple[str, str]:
+    """What is wrong with a request, in one sentence, and where in it."""
+    if error["type"] == "json_invalid":
+        # Its location counts characters.
+        return f"the body is no JSON: {error['ctx']['error']}", ""
+    where, said = _place(error["loc"]), str(error["msg"])
+    if error["type"] == "value_error":
+        # Ours, in its own words.
+        said = str(error["ctx"]["error"])
+    elif error["type"] in _NO_OBJECT:
+        # Theirs names a class.
+        said = "Input should be an object"
+    if not said.startswith((where or "the body", where.rpartition(".")[2] or "the body")):
+        said = f"{where or 'the body'}: {said}"
+    return said[:_LONGEST_SAID], where
+
+
+def _place(where: Sequence[object]) -> str:
     """Where in a request something is, as `files[0].file_id`, without the name of the part."""
     told = ""
     for one in where[1:]:
-        told += f"[{one}]" if isinstance(one, int) else f".{one}"
+        told += f"[{one}]" if isinstance(one, int) else f".{str(one)[:_LONGEST]}"
     return told.lstrip(".")

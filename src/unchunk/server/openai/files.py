@@ -14,18 +14,17 @@ from unchunk.errors import NotFoundError
 from unchunk.server.access import House, InHouse, Owner
 from unchunk.server.attachments import Original
 from unchunk.server.openai.faults import about, refuse
-from unchunk.server.openai.ids import document_of, no_file
-from unchunk.server.openai.paging import PartOfFiles, listed
+from unchunk.server.openai.ids import document_of, file_id, no_file
+from unchunk.server.openai.paging import PartOfFiles, cursors, listed
 from unchunk.server.openai.shapes import deleted_shape, file_shape, pollable
 from unchunk.server.rendering import reply
 from unchunk.server.uploads import Upload, received
-from unchunk.stores import File
+from unchunk.stores import File, limits
 
 router = APIRouter()
 
 _PURPOSES = ("assistants", "batch", "fine-tune", "vision", "user_data", "evals")
 _ANCHOR, _SECONDS = "expires_after[anchor]", "expires_after[seconds]"
-_SHORTEST, _LONGEST = 3_600, 30 * 24 * 3_600
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
 
@@ -53,7 +52,8 @@ async def list_files(
     owner: Owner,
     purpose: Annotated[str, Query(max_length=100)] = "",
 ) -> Response:
-    files, has_more = await house.engine.stores.files(part, purpose=purpose, owner=owner)
+    with cursors(part, file_id):
+        files, has_more = await house.engine.stores.files(part, purpose=purpose, owner=owner)
     # In a thread: ten thousand take a while to write down.
     return await asyncio.to_thread(_listed, files, has_more)
 
@@ -66,9 +66,11 @@ async def retrieve_file(file: str, house: InHouse, owner: Owner) -> Response:
 @router.delete("/files/{file}")
 async def delete_file(file: str, house: InHouse, owner: Owner) -> Response:
     """It is gone from all stores, and from the library."""
-    document = (await _found(house, file, owner)).document
-    with house.forgetting(document.id):
-        await house.engine.stores.delete_file(document.id, owner=owner)
+    document, stores = document_of(file), house.engine.stores
+    try:
+        await stores.delete_file(document, house.forgetting, owner=owner)
+    except NotFoundError:
+        raise no_file(file) from None
     return reply(deleted_shape(file, "file"))
 
 
@@ -105,7 +107,5 @@ def _lasts(sent: Upload) -> timedelta | None:
     if anchor != "created_at":
         raise refuse("a file expires after its `created_at`", param="expires_after.anchor")
     length = int(seconds) if seconds and _NUMBER.fullmatch(seconds) else 0
-    if not _SHORTEST <= length <= _LONGEST:
-        message = f"a file expires after {_SHORTEST} to {_LONGEST} seconds"
-        raise refuse(message, param="expires_after.seconds")
-    return timedelta(seconds=length)
+    with about("expires_after.seconds"):
+        return limits.file_life(timedelta(seconds=length))

@@ -39,9 +39,13 @@ def is_ours(model: str) -> bool:
 
 
 def no_chat_model(model: str) -> NoModelError:
+    """For what is asked without documents."""
+    helps = f"ask {LIBRARY!r} for what the documents say"
+    if is_ours(model):
+        helps = "let it search, with a `tool_choice` that is not 'none'"
     return NoModelError(
-        f"no chat model is set up that could answer as {model[:100]!r}: ask {LIBRARY!r} for what"
-        " the documents say, or set `chat` in the server's settings"
+        f"no chat model is set up that could answer as {model[:100]!r}: {helps}, or set `chat` in"
+        " the server's settings"
     )
 
 

@@ -1,11 +1,12 @@
 """Lists, part by part: a part begins behind the thing that a cursor names, or ends before it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 
-from unchunk.errors import NotFoundError
+from unchunk.errors import InvalidInputError, NotFoundError
 from unchunk.ports import Page
 from unchunk.server.openai.faults import refuse
 from unchunk.server.openai.ids import document_of
@@ -42,6 +43,20 @@ def by_documents(asked: Page) -> Page:
     return asked._replace(
         after=_document(asked.after, "after"), before=_document(asked.before, "before")
     )
+
+
+@contextmanager
+def cursors(part: Page, shown: Callable[[str], str] = str) -> Iterator[None]:
+    """While a list is read: what is wrong then is a cursor. `shown` is how clients know it."""
+    try:
+        yield
+    except InvalidInputError as error:
+        given = [it for it in (("after", part.after), ("before", part.before)) if it[1]]
+        for param, cursor in given:
+            if len(given) == 1 or repr(cursor) in str(error):
+                told = f"{param} is {shown(cursor)!r}, which is not in this list: begin without it"
+                raise refuse(told, param=param) from error
+        raise
 
 
 def listed(data: Sequence[dict[str, object]], *, has_more: bool) -> dict[str, object]:

@@ -1,27 +1,19 @@
 """What is sent to be responded to. What is not done here, and would be missed, is refused by name."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue, StrictBool
 
 from unchunk.ports import Sampling
-from unchunk.server.bodies import AS_WHOLE
 from unchunk.server.openai.asking import Search, search_of
-from unchunk.server.openai.bodies import MOST_RESULTS, RankingBody, metadata_of
-from unchunk.server.openai.completion_bodies import (
-    Count,
-    Temperature,
-    Text,
-    check_format,
-    not_done,
-)
+from unchunk.server.openai.bodies import RankingBody
+from unchunk.server.openai.completion_bodies import Count, Temperature, check_format, not_done
 from unchunk.server.openai.faults import refuse
-from unchunk.server.openai.response_items import ItemBody
+from unchunk.server.openai.fields import Id, Metadata, Name, Results, Text
+from unchunk.server.openai.response_items import Input
 
 FILE_SEARCH = "file_search"
 RESULTS = "file_search_call.results"
-_Name = Annotated[str, Field(max_length=1_000)]
-_Id = Annotated[str, Field(max_length=200)]
 _NOT_DONE = ("background", "conversation", "prompt", "moderation", "top_logprobs")
 # All else belongs to things that no reply of ours has.
 _MISSING = "message.output_text.logprobs"
@@ -30,12 +22,10 @@ _MISSING = "message.output_text.logprobs"
 class ToolBody(BaseModel):
     """The fields are those of `file_search`."""
 
-    type: _Name
-    vector_store_ids: Annotated[list[_Id], Field(max_length=50)] = []
+    type: Name
+    vector_store_ids: Annotated[list[Id], Field(max_length=50)] = []
     filters: JsonValue = None
-    max_num_results: Annotated[int, Field(ge=1, le=MOST_RESULTS, strict=True), AS_WHOLE] | None = (
-        None
-    )
+    max_num_results: Results | None = None
     ranking_options: RankingBody | None = None
 
     def search(self) -> Search:
@@ -46,7 +36,7 @@ class ToolBody(BaseModel):
             "tools[0].filters",
             limit=self.max_num_results,
             # Without one, what is sensible for the embedder.
-            min_score=(ranking.score_threshold or None) if ranking else None,
+            min_score=ranking.score_threshold if ranking else None,
         )
 
 
@@ -55,18 +45,16 @@ class TextBody(BaseModel):
 
 
 class ResponseBody(BaseModel):
-    model: _Name = ""
-    input: Text | Annotated[list[ItemBody], Field(min_length=1, max_length=1_000)]
+    model: Name = ""
+    input: Input
     instructions: Text | None = None
-    previous_response_id: _Id | None = None
+    previous_response_id: Id | None = None
     tools: Annotated[list[ToolBody], Field(max_length=128)] | None = None
     tool_choice: JsonValue = None
-    include: Annotated[list[_Name], Field(max_length=20)] | None = None
-    metadata: dict[str, JsonValue] | None = None
+    include: Annotated[list[Name], Field(max_length=20)] | None = None
+    metadata: Metadata | None = None
     temperature: Temperature | None = None
-    top_p: float | None = None
     max_output_tokens: Count | None = None
-    truncation: Literal["auto", "disabled"] | None = None
     text: TextBody | None = None
     store: StrictBool | None = None
     stream: StrictBool | None = None
@@ -95,7 +83,6 @@ class ResponseBody(BaseModel):
             if one == _MISSING:
                 raise not_done(f"include[{at}]", one)
         check_format(self.text.format if self.text else None, "text.format")
-        metadata_of(self.metadata)
 
     def sampling(self) -> Sampling:
         """Without the model's name: whatever that is, what is set up answers."""

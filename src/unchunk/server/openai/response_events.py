@@ -16,7 +16,7 @@ from unchunk.chat.events import (
 from unchunk.server.openai.citing import file_citation, is_real
 from unchunk.server.openai.response_items import output_text
 from unchunk.server.openai.response_shapes import (
-    Frame,
+    ResponseFrame,
     message,
     response,
     search,
@@ -30,7 +30,7 @@ from unchunk.server.openai.telling import data, error_of
 class ResponseEvents:
     """Writes the events; each has its number, from 0."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: ResponseFrame) -> None:
         self._frame = frame
         self._events: list[Event] = []
         self._sent = 0

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Annotated
 from uuid import uuid4
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter
 
 from unchunk.chat.request import words
 from unchunk.ports import Message
-from unchunk.server.openai.completion_bodies import Text, not_done
+from unchunk.server.openai.completion_bodies import not_done
 from unchunk.server.openai.faults import refuse
+from unchunk.server.openai.fields import Name, Text, text_or
 from unchunk.server.openai.shapes import Shape
 
-_Name = Annotated[str, Field(max_length=1_000)]
 _ROLES = ("user", "assistant", "system", "developer")
 _PARTS = ("input_text", "output_text", "text", "refusal")
 # What our own responses hold beside messages, and clients send back with them.
@@ -20,15 +20,21 @@ _SEARCHES = "file_search_call"
 
 
 class ItemPartBody(BaseModel):
-    type: _Name
+    type: Name
     text: Text | None = None
     refusal: Text | None = None
 
 
+_Said = Annotated[
+    str | list[ItemPartBody],
+    text_or(TypeAdapter(Annotated[list[ItemPartBody], Field(max_length=1_000)])),
+]
+
+
 class ItemBody(BaseModel):
-    type: _Name = "message"
-    role: _Name | None = None
-    content: Text | Annotated[list[ItemPartBody], Field(max_length=1_000)] | None = None
+    type: Name = "message"
+    role: Name | None = None
+    content: _Said | None = None
 
     def as_message(self, at: int) -> Message | None:
         """None for what says nothing to a model."""
@@ -45,6 +51,12 @@ class ItemBody(BaseModel):
                 raise not_done(f"input[{at}].content[{place}].type", part.type)
         said = "\n".join(part.text or part.refusal or "" for part in self.content)
         return {"role": self.role, "content": said}
+
+
+Input = Annotated[
+    str | list[ItemBody],
+    text_or(TypeAdapter(Annotated[list[ItemBody], Field(min_length=1, max_length=1_000)])),
+]
 
 
 def messages_of(given: str | Sequence[ItemBody]) -> list[Message]:

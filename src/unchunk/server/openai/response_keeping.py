@@ -15,7 +15,7 @@ from unchunk.errors import UnchunkError
 from unchunk.ports import Message
 from unchunk.server.openai.faults import refuse
 from unchunk.server.openai.response_items import input_items
-from unchunk.server.openai.response_shapes import Frame, whole
+from unchunk.server.openai.response_shapes import ResponseFrame, whole
 from unchunk.server.openai.shapes import Shape
 from unchunk.stores import VectorStores
 from unchunk.telemetry import log
@@ -42,7 +42,7 @@ async def keeping(
     events: AsyncGenerator[Event, None],
     stores: VectorStores,
     owner: OwnerId,
-    frame: Frame,
+    frame: ResponseFrame,
     messages: tuple[Sequence[Message], Sequence[Message]],
 ) -> AsyncGenerator[Event, None]:
     """The same events; a whole answer is kept before its end is told.

@@ -19,7 +19,7 @@ _CUT_SHORT: dict[Finish, str] = {"length": "max_output_tokens", "filtered": "con
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ResponseFrame:
     """What all states of one response have in common.
 
     `attributes` are those of the files that are found, filled in when they are.
@@ -39,7 +39,7 @@ class Frame:
 
 
 def response(
-    frame: Frame,
+    frame: ResponseFrame,
     status: Status,
     output: Sequence[Shape] = (),
     *,
@@ -68,14 +68,15 @@ def response(
         "text": {"format": {"type": "text"}},
         "tool_choice": body.tool_choice or "auto",
         "tools": [one.model_dump(exclude_unset=True) for one in body.tools or ()],
-        "top_p": body.top_p,
-        "truncation": body.truncation or "disabled",
+        # Left to the provider, and to the library, whatever was asked for.
+        "top_p": None,
+        "truncation": "auto",
         "usage": _usage(answer) if answer else None,
         **({"unchunk": provenance(answer)} if answer else {}),
     }
 
 
-def whole(frame: Frame, answer: Answer) -> Shape:
+def whole(frame: ResponseFrame, answer: Answer) -> Shape:
     """The response to an answer that did not fail."""
     return response(frame, status_of(answer), output(frame, answer), answer=answer)
 
@@ -84,7 +85,7 @@ def status_of(answer: Answer) -> Literal["completed", "incomplete"]:
     return "incomplete" if answer.finish in _CUT_SHORT else "completed"
 
 
-def output(frame: Frame, answer: Answer) -> list[Shape]:
+def output(frame: ResponseFrame, answer: Answer) -> list[Shape]:
     annotations = [file_citation(one) for one in answer.citations if is_real(one)]
     said = message(frame, status_of(answer), [output_text(answer.answer, annotations)])
     if answer.plan is None or not answer.plan.rag:
@@ -93,7 +94,7 @@ def output(frame: Frame, answer: Answer) -> list[Shape]:
 
 
 def search(
-    frame: Frame,
+    frame: ResponseFrame,
     status: Literal["in_progress", "completed"],
     planned: Planned,
     found: Sequence[ReconstructedDocument] = (),
@@ -112,7 +113,7 @@ def search(
 
 
 def message(
-    frame: Frame,
+    frame: ResponseFrame,
     status: Literal["in_progress", "completed", "incomplete"],
     content: Sequence[Shape],
 ) -> Shape:
@@ -125,7 +126,7 @@ def message(
     }
 
 
-def _results(frame: Frame, found: Sequence[ReconstructedDocument]) -> Iterator[Shape]:
+def _results(frame: ResponseFrame, found: Sequence[ReconstructedDocument]) -> Iterator[Shape]:
     """A passage each, the best first."""
     every = [(one, passage, _score(one, passage)) for one in found for passage in one.passages]
     for one, passage, score in sorted(every, key=lambda it: -it[2]):

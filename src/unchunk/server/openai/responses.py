@@ -10,12 +10,11 @@ from uuid import uuid4
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from unchunk.chat.events import Event, SourcesFound, gathered
+from unchunk.chat.events import Event, SourcesFound
 from unchunk.domain import OwnerId
 from unchunk.ports import Message, Page
-from unchunk.server.access import House, InHouse, Owner, RequestId, limited_of
-from unchunk.server.openai.asking import Search, answering, answers_as, question
-from unchunk.server.openai.azure import deployment_of
+from unchunk.server.access import House, InHouse, Owner, RequestId
+from unchunk.server.openai.asking import Search, answering, answers_as, begun, question
 from unchunk.server.openai.faults import refuse
 from unchunk.server.openai.models import LIBRARY
 from unchunk.server.openai.paging import PartOfList, listed
@@ -23,11 +22,10 @@ from unchunk.server.openai.response_bodies import ResponseBody
 from unchunk.server.openai.response_events import ResponseEvents
 from unchunk.server.openai.response_items import messages_of
 from unchunk.server.openai.response_keeping import keeping, said_before
-from unchunk.server.openai.response_shapes import Frame, whole
+from unchunk.server.openai.response_shapes import ResponseFrame, whole
 from unchunk.server.openai.shapes import Shape, deleted_shape
-from unchunk.server.openai.telling import Told, check_whole
+from unchunk.server.openai.telling import told
 from unchunk.server.rendering import reply
-from unchunk.server.streaming import NOBODY, done_for, reply_of
 
 router = APIRouter(prefix="/responses")
 
@@ -36,11 +34,8 @@ router = APIRouter(prefix="/responses")
 async def create_response(
     request: Request, body: ResponseBody, house: InHouse, owner: Owner, name: RequestId
 ) -> Response:
-    """Whoever goes away stops it."""
-    house.streams.check(limited_of(request))
-    body.check()
-    model = deployment_of(request) or body.model or LIBRARY
-    frame = Frame(
+    model = begun(request, house, body) or LIBRARY
+    frame = ResponseFrame(
         f"resp_{uuid4().hex}",
         int(time.time()),
         answers_as(house, model),
@@ -49,15 +44,8 @@ async def create_response(
         f"msg_{uuid4().hex}",
     )
     events = await _answering(house, owner, frame, model, name)
-    if body.stream:
-        make = partial(Told, writer=ResponseEvents(frame))
-        stream = house.streams.begin(owner, events, limited_of(request), make)
-        return await reply_of(house.streams, stream, house.options)
-    answer = await done_for(request.receive, house.streams, owner, gathered(events))
-    if answer is None:
-        return Response(status_code=NOBODY)
-    check_whole(answer)
-    return reply(whole(frame, answer))
+    shape = ResponseEvents(frame) if body.stream else partial(whole, frame)
+    return await told(request, house, owner, events, shape)
 
 
 @router.get("/{response}")
@@ -94,7 +82,7 @@ async def list_input_items(
 
 
 async def _answering(
-    house: House, owner: OwnerId, frame: Frame, model: str, request_id: str
+    house: House, owner: OwnerId, frame: ResponseFrame, model: str, request_id: str
 ) -> AsyncGenerator[Event, None]:
     body, stores = frame.body, house.engine.stores
     given = messages_of(body.input)
@@ -118,16 +106,17 @@ async def _described(
     events: AsyncGenerator[Event, None],
     house: House,
     owner: OwnerId,
-    frame: Frame,
+    frame: ResponseFrame,
     search: Search,
 ) -> AsyncGenerator[Event, None]:
     """The same events; when files are found, their attributes are, too."""
+    filters = search.parsed()
     async with aclosing(events):
         async for event in events:
             if isinstance(event, SourcesFound) and event.documents:
                 found = [one.document for one in event.documents]
                 frame.attributes.update(
-                    await house.engine.stores.attributes(search.stores, found, owner=owner)
+                    await house.engine.stores.attributes(search.stores, found, filters, owner=owner)
                 )
             yield event
 

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from unchunk.ports import MemberStatus
 from unchunk.server.access import InHouse, Owner
-from unchunk.server.openai.bodies import MemberBody, NewMemberBody, addition, attributes_of
-from unchunk.server.openai.ids import document_of
-from unchunk.server.openai.paging import PartOfMembers, listed
+from unchunk.server.openai.bodies import MemberBody, NewMemberBody, addition
+from unchunk.server.openai.ids import among, document_of, file_id
+from unchunk.server.openai.paging import PartOfMembers, cursors, listed
 from unchunk.server.openai.shapes import content_shape, deleted_shape, member_shape, pollable
 from unchunk.server.rendering import reply
 
@@ -18,7 +18,9 @@ router = APIRouter(prefix="/vector_stores/{store}/files")
 
 @router.post("")
 async def attach_file(store: str, body: NewMemberBody, house: InHouse, owner: Owner) -> Response:
-    _, [member] = await house.engine.stores.attach(store, [addition(body)], owner=owner)
+    stores = house.engine.stores
+    async with among(stores, store, [body.file_id], owner):
+        member = await stores.attach(store, addition(body), owner=owner)
     return pollable(member_shape(member))
 
 
@@ -30,13 +32,17 @@ async def list_store_files(
     owner: Owner,
     filter: MemberStatus | None = None,  # noqa: A002 - OpenAI calls it so
 ) -> Response:
-    members, has_more = await house.engine.stores.members(store, part, status=filter, owner=owner)
+    stores = house.engine.stores
+    with cursors(part, file_id):
+        members, has_more = await stores.members(store, part, status=filter, owner=owner)
     return reply(listed([member_shape(one) for one in members], has_more=has_more))
 
 
 @router.get("/{file}")
 async def retrieve_store_file(store: str, file: str, house: InHouse, owner: Owner) -> Response:
-    member = await house.engine.stores.member(store, document_of(file), owner=owner)
+    stores = house.engine.stores
+    async with among(stores, store, [file], owner):
+        member = await stores.member(store, document_of(file), owner=owner)
     return pollable(member_shape(member))
 
 
@@ -45,22 +51,26 @@ async def describe_store_file(
     store: str, file: str, body: MemberBody, house: InHouse, owner: Owner
 ) -> Response:
     """Replace its attributes by those that are given."""
-    attributes = attributes_of(body.attributes)
-    stores = house.engine.stores
-    member = await stores.describe(store, document_of(file), attributes, owner=owner)
+    stores, attributes = house.engine.stores, body.attributes or {}
+    async with among(stores, store, [file], owner):
+        member = await stores.describe(store, document_of(file), attributes, owner=owner)
     return pollable(member_shape(member))
 
 
 @router.delete("/{file}")
 async def detach_file(store: str, file: str, house: InHouse, owner: Owner) -> Response:
     """The file itself stays."""
-    await house.engine.stores.detach(store, document_of(file), owner=owner)
+    stores = house.engine.stores
+    async with among(stores, store, [file], owner):
+        await stores.detach(store, document_of(file), owner=owner)
     return reply(deleted_shape(file, "vector_store.file.deleted"))
 
 
 @router.get("/{file}/content")
 async def store_file_content(store: str, file: str, house: InHouse, owner: Owner) -> Response:
     """The text of a file, cut as this store cuts it: all of it at once."""
-    windows = await house.engine.stores.content(store, document_of(file), owner=owner)
+    stores = house.engine.stores
+    async with among(stores, store, [file], owner):
+        windows = await stores.content(store, document_of(file), owner=owner)
     # In a thread: a large text takes a while to write down.
     return await asyncio.to_thread(lambda: reply(content_shape(windows)))

@@ -14,12 +14,11 @@ from unchunk.server.openai.bodies import (
     NewStoreBody,
     SearchBody,
     StoreBody,
-    metadata_of,
     strategy_of,
 )
-from unchunk.server.openai.faults import about, refuse
-from unchunk.server.openai.ids import document_of
-from unchunk.server.openai.paging import PartOfList, listed
+from unchunk.server.openai.faults import about
+from unchunk.server.openai.ids import among, document_of
+from unchunk.server.openai.paging import PartOfList, cursors, listed
 from unchunk.server.openai.shapes import Shape, deleted_shape, pollable, search_shape, store_shape
 from unchunk.server.rendering import reply
 from unchunk.stores import NOT_GIVEN, Addition
@@ -34,18 +33,21 @@ _USUAL = 10
 async def create_store(house: InHouse, owner: Owner, body: NewStoreBody | None = None) -> Response:
     body = body or NewStoreBody()
     strategy = strategy_of(body.chunking_strategy)
-    additions = [Addition(document_of(one), strategy, {}) for one in body.file_ids or ()]
+    files = body.file_ids or []
+    additions = [Addition(document_of(one), strategy) for one in files]
     stores = house.engine.stores
     store = await stores.create(
         name=body.name or "",
         description=body.description or "",
-        metadata=metadata_of(body.metadata),
+        metadata=body.metadata,
         expires_after=body.expires_after.as_time() if body.expires_after else None,
         owner=owner,
     )
     try:
         if additions:
-            await stores.attach(store.id, additions, owner=owner)
+            async with among(stores, store.id, files, owner):
+                with about("file_ids"):
+                    await stores.attach_batch(store.id, additions, owner=owner)
     except UnchunkError:
         # Whoever asked does not know of it.
         await stores.delete(store.id, owner=owner)
@@ -56,7 +58,8 @@ async def create_store(house: InHouse, owner: Owner, body: NewStoreBody | None =
 
 @router.get("")
 async def list_stores(part: PartOfList, house: InHouse, owner: Owner) -> Response:
-    stores, has_more = await house.engine.stores.page(part, owner=owner)
+    with cursors(part):
+        stores, has_more = await house.engine.stores.page(part, owner=owner)
     return reply(listed(await _shapes(house, stores, owner), has_more=has_more))
 
 
@@ -73,7 +76,7 @@ async def update_store(store: str, body: StoreBody, house: InHouse, owner: Owner
     changed = await house.engine.stores.update(
         store,
         name=NOT_GIVEN if body.name is None else body.name,
-        metadata=metadata_of(body.metadata) if "metadata" in given else NOT_GIVEN,
+        metadata=(body.metadata or {}) if "metadata" in given else NOT_GIVEN,
         expires_after=lasts if "expires_after" in given else NOT_GIVEN,
         owner=owner,
     )
@@ -90,8 +93,6 @@ async def delete_store(store: str, house: InHouse, owner: Owner) -> Response:
 
 @router.post("/{store}/search")
 async def search_store(store: str, body: SearchBody, house: InHouse, owner: Owner) -> Response:
-    if not all(one.strip() for one in body.query):
-        raise refuse("a query must say something", param="query")
     with about("filters"):
         filters = None if body.filters is None else parse(body.filters)
     hits = await house.engine.stores.search(
@@ -99,7 +100,7 @@ async def search_store(store: str, body: SearchBody, house: InHouse, owner: Owne
         body.query,
         filters=filters,
         limit=body.max_num_results or _USUAL,
-        threshold=body.ranking_options.score_threshold if body.ranking_options else 0.0,
+        threshold=(body.ranking_options and body.ranking_options.score_threshold) or 0.0,
         owner=owner,
     )
     return reply(search_shape(body.query, hits))

@@ -1,14 +1,20 @@
-"""An answer as a stream of another shape than ours, for the one who asked."""
+"""An answer in another shape than ours for the one who asked: whole, or as a stream."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from functools import partial
 from typing import Protocol
 
-from unchunk.chat.events import Answer, Done, Event, Failed
+from starlette.requests import Request
+from starlette.responses import Response
+
+from unchunk.chat.events import Answer, Done, Event, Failed, gathered
 from unchunk.domain import OwnerId
+from unchunk.server.access import House, limited_of
 from unchunk.server.faults import RefusedError
 from unchunk.server.openai.faults import fault
 from unchunk.server.openai.shapes import Shape
-from unchunk.server.rendering import rendered
+from unchunk.server.rendering import rendered, reply
+from unchunk.server.streaming import NOBODY, done_for, reply_of
 from unchunk.server.streams import Stream
 
 _BROKEN_OFF = Failed("cut-off", "the answer ended before its end: ask again", transient=True)
@@ -24,6 +30,25 @@ class Writer(Protocol):
     def fail(self, failure: Failed) -> Iterable[bytes]:
         """How a stream ends that has no whole answer."""
         ...
+
+
+async def told(
+    request: Request,
+    house: House,
+    owner: OwnerId,
+    events: AsyncGenerator[Event, None],
+    shape: Writer | Callable[[Answer], Shape],
+) -> Response:
+    """The reply: a stream by a writer, or the whole answer in a shape. Whoever goes away stops it."""
+    if not callable(shape):
+        make = partial(Told, writer=shape)
+        stream = house.streams.begin(owner, events, limited_of(request), make)
+        return await reply_of(house.streams, stream, house.options)
+    answer = await done_for(request.receive, house.streams, owner, gathered(events))
+    if answer is None:
+        return Response(status_code=NOBODY)
+    _check_whole(answer)
+    return reply(shape(answer))
 
 
 class Told(Stream):
@@ -68,7 +93,7 @@ def error_of(failure: Failed) -> Shape:
     return fault(_status(failure), failure.code, failure.message)
 
 
-def check_whole(answer: Answer) -> None:
+def _check_whole(answer: Answer) -> None:
     """Raises what a stream would end with."""
     if answer.finish == "failed":
         failure = answer.error or _BROKEN_OFF

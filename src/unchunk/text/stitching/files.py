@@ -2,24 +2,31 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import NamedTuple
 
 from unchunk.domain import ChunkingStrategy
 from unchunk.errors import InvalidStrategyError, InvalidTextError
 from unchunk.text.stitching.inference import Votes, habits, is_round, leanings, votes
 from unchunk.text.stitching.seams import Confidence, Stitched
 from unchunk.text.stitching.solution import Solution, may_be_under, under, without
-from unchunk.text.stitching.verdict import Kept, judge, keeps_empty_lines, kept_space
+from unchunk.text.stitching.verdict import (
+    Kept,
+    has_size,
+    judge,
+    keeps_empty_lines,
+    kept_space,
+)
 
 # How many strategies of other files are tried on one that shows none itself.
 _MOST_TRIED = 12
 
 Strategies = ChunkingStrategy | Mapping[str, ChunkingStrategy | None] | None
 Starts = bool | Mapping[str, bool | None] | None
+Sizes = Mapping[str, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(NamedTuple):
     """A solution, and how sure its strategy is."""
 
     solution: Solution
@@ -48,13 +55,16 @@ def stitch_files(
     strategy: Strategies = None,
     *,
     from_start: Starts = None,
+    sizes: Sizes | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> dict[str, Stitched]:
     """Put the files of a store together; what one leaves open, the others may settle.
 
     `strategy` is one for all files, or one for each by name; so is `from_start`, as in
     `stitch`. A strategy that a file's chunks contradict is not followed, and another is
-    inferred. `progress` is called with the name of each file that is done.
+    inferred. `sizes` holds how many bytes files had in UTF-8, where that is known: of a text
+    that has as many, nothing is missing. `progress` is called with the name of each file that
+    is done.
     """
     texts = {name: _texts(name, chunks) for name, chunks in files.items()}
     given = {name: _strategy_of(name, strategy) for name in texts}
@@ -74,17 +84,21 @@ def stitch_files(
         answers[name] = _inferred(guess, given[name], seen[name], pool)
         _report(progress, name)
     kept = _kept(answers.values())
-    return {
-        name: judge(
-            answers[name].solution,
-            answers[name].support,
-            kept=kept(answers[name].solution),
+    results = {}
+    for name, chunks in texts.items():
+        if not chunks:
+            results[name] = Stitched("", (), "none", notes=("there are no chunks",))
+            continue
+        solution, support = answers[name]
+        result = judge(
+            solution,
+            support,
+            kept=kept(solution),
+            whole=sizes is not None and has_size(solution, sizes.get(name)),
             from_start=from_start.get(name) if isinstance(from_start, Mapping) else from_start,
         )
-        if chunks
-        else Stitched("", (), "none", notes=("there are no chunks",))
-        for name, chunks in texts.items()
-    }
+        results[name] = _contradicted(result, given[name])
+    return results
 
 
 def _as_given(
@@ -178,7 +192,12 @@ def _in_input_order(solution: Solution, guess: Solution) -> Solution:
 
 
 def _kept(answers: Iterable[_Answer]) -> Callable[[Solution], bool]:
-    """Whether a file's chunks kept their white space: it shows, or files cut alike show it."""
+    """Whether a file's chunks kept their white space: it shows, or files cut alike show it.
+
+    That others show it is worth nothing where the file itself shows none at any edge: it may
+    have come another way. Nor where it gives its chunks again only but for their edges; windows
+    of words never have any there.
+    """
     shown: dict[ChunkingStrategy, Kept] = {}
     for answer in answers:
         solution = answer.solution
@@ -190,11 +209,22 @@ def _kept(answers: Iterable[_Answer]) -> Callable[[Solution], bool]:
 
     def kept(solution: Solution) -> bool:
         own = kept_space(solution)
-        if solution.strategy in shown:
+        is_bare = solution.strategy is not None and solution.strategy.unit == "words"
+        if is_bare or solution.check == "stripped" or not (own.before or own.behind):
+            return False
+        if solution.check == "same" and solution.strategy in shown:
             own |= shown[solution.strategy]
         return own.before and own.behind and (own.empty_lines or keeps_empty_lines(solution))
 
     return kept
+
+
+def _contradicted(result: Stitched, given: ChunkingStrategy | None) -> Stitched:
+    """The result, with a note where the chunks do not fit the strategy that was given."""
+    if given is None or result.strategy == given:
+        return result
+    note = f"the chunks do not fit the strategy that was given, {given}: some may be missing"
+    return replace(result, notes=(*result.notes, note))
 
 
 def _texts(name: str, chunks: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Literal
 
@@ -49,8 +50,14 @@ class Solution:
 
         Such a text cannot be cut again as it was: what is missing shifts the rest.
         """
-        on_clock = sum(seam.method == "clock" for seam in self.draft.seams)
-        return 0 < self.broken <= on_clock and self.broken + on_clock == len(self.draft.seams)
+        seams = self.draft.seams
+        on_clock = sum(seam.method == "clock" for seam in seams)
+        # Where a character is lost, its bytes are not counted, and the next joint is off by them.
+        off = sum(
+            left.confidence == "lossy" and right.method == "border" and not right.missing
+            for left, right in pairwise(seams)
+        )
+        return 0 < self.broken <= on_clock and self.broken + on_clock + off == len(seams)
 
 
 def under(chunks: Sequence[str], strategy: ChunkingStrategy) -> Solution:

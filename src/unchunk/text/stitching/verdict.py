@@ -15,6 +15,8 @@ from unchunk.text.stitching.rulers import ruler_for
 from unchunk.text.stitching.seams import Confidence, Seam, Stitched, worst
 from unchunk.text.stitching.solution import Solution
 
+MIDDLE = "the text begins as the middle of one does: the first chunk may be missing"
+
 _BARE_NEWLINE = re.compile(r"(?<!\r)\n")
 # How long, against the usual one, a last chunk is that may not be the last.
 _NEARLY = 0.8
@@ -23,13 +25,18 @@ _INSIDE = "\ufffd,.;:!?)]}%»”’…"
 
 
 def judge(
-    solution: Solution, support: Confidence, *, kept: bool, from_start: bool | None = None
+    solution: Solution,
+    support: Confidence,
+    *,
+    kept: bool,
+    whole: bool = False,
+    from_start: bool | None = None,
 ) -> Stitched:
     """The result, with a confidence that no other origin of these chunks would make false.
 
     `support` is how sure the strategy is, and with it each joint that the check confirms;
-    `kept` tells that the chunker left white space as it was; `from_start`, where it is known,
-    whether the text begins with the first chunk.
+    `kept` tells that the chunker left white space as it was; `whole`, that the text is as long as
+    the original; `from_start`, where it is known, whether the text begins with the first chunk.
     """
     text = solution.draft.text
     confirmed = solution.check == "same" and not solution.broken
@@ -39,22 +46,25 @@ def judge(
         sure.append(worst([support, "exact"]))
     notes = []
     if not seams:
-        sure.append(support if confirmed and kept and support == "verified" else "exact")
-    if not kept:
+        certain = confirmed and (kept or whole) and support == "verified"
+        sure.append(support if certain else "exact")
+    if not (kept or whole):
         sure.append("normalized")
         notes.append("not all kinds of white space show in the chunks: the text may lack some")
     if from_start is False:
         sure.append("ambiguous")
         notes.append("the first chunk is missing")
-    for doubt in _ends(solution, text, from_start) if kept or solution.strategy else ():
+    for doubt in () if whole else _ends(solution, text, from_start):
         sure.append("ambiguous")
         notes.append(doubt)
+    notes += _doubted_joints(seams, support)
     missing = sum(seam.missing for seam in seams)
     if missing:
         notes.append(f"at least {missing} missing: the stride shows where")
     if solution.order != tuple(range(len(solution.order))):
         if len(seams) == 1:
             sure.append("ambiguous")
+            notes.append("two chunks alone do not show for sure which is the first")
         notes.append("the chunks were not in the order of the text and were put so")
     return Stitched(
         text,
@@ -64,6 +74,36 @@ def judge(
         tuple(_within(span, len(text)) for span in solution.draft.spans),
         solution.order,
         tuple(notes),
+    )
+
+
+def has_size(solution: Solution, size: int | None) -> bool:
+    """Whether the text has `size` bytes in UTF-8, so that it is the original.
+
+    That asks for joints that the check confirms, or for none. A blank in the place of each newline
+    would not change the size, so one has to show; and between words it is not seen at all.
+    """
+    if size is None or (solution.strategy and solution.strategy.unit == "words"):
+        return False
+    confirmed = solution.check == "same" and not solution.broken
+    text = solution.draft.text
+    return (
+        (confirmed or not solution.draft.seams)
+        and "\n" in text
+        and len(text.encode("utf-8", "surrogatepass")) == size
+    )
+
+
+def begins_as_a_middle(text: str) -> bool:
+    """Whether few texts begin so, but many windows in the middle of one do.
+
+    One in seven of these begins as a text may, too: only who made the list can tell.
+    """
+    first = text[:1]
+    return (
+        (first == " " and not text[1:2].isspace())
+        or first.islower()
+        or (first != "" and (first in _INSIDE or category(first).startswith("M")))
     )
 
 
@@ -136,6 +176,15 @@ def _compared(solution: Solution) -> Iterator[Seam]:
             yield seam
 
 
+def _doubted_joints(seams: Sequence[Seam], support: Confidence) -> Iterator[str]:
+    """Why joints are ambiguous."""
+    unsure = sum(seam.confidence == "ambiguous" for seam in seams)
+    if support == "ambiguous":
+        yield "nothing settles how the chunks were cut: some joints may be chance"
+    elif unsure:
+        yield f"joints where another may be right, as where the text repeats itself: {unsure}"
+
+
 def _within(span: Span, length: int) -> Span:
     """`span` without the character that its chunk cuts, where the text does not have it."""
     return Span(min(span.start, length), min(span.end, length))
@@ -143,29 +192,16 @@ def _within(span: Span, length: int) -> Span:
 
 def _ends(solution: Solution, text: str, from_start: bool | None) -> Iterator[str]:
     """Why the beginning or the end of the text may be missing."""
+    if from_start is None and begins_as_a_middle(text):
+        yield MIDDLE
     strategy = solution.strategy
     if strategy is None:
         usual = median(map(len, solution.chunks))
         if len(solution.chunks) > 1 and len(solution.chunks[-1]) > _NEARLY * usual:
             yield "the last chunk is as long as the others: more may have followed"
         return
-    if from_start is None and _begins_as_a_middle(text):
-        yield "the text begins as the middle of one does: the first chunk may be missing"
     span = solution.draft.spans[-1]
     tail = text[span.start : span.end]
     count = ruler_for(strategy).count(tail)
     if count >= strategy.size - (3 if strategy.unit == "tokens" else 0):
         yield "the last chunk is full: more may have followed"
-
-
-def _begins_as_a_middle(text: str) -> bool:
-    """Whether few texts begin so, but many windows in the middle of one do.
-
-    One in nine of these begins as a text may, too: only who made the list can tell.
-    """
-    first = text[:1]
-    return (
-        (first == " " and not text[1:2].isspace())
-        or first.islower()
-        or (first != "" and (first in _INSIDE or category(first).startswith("M")))
-    )

@@ -39,11 +39,6 @@ def upgrade() -> None:
     in_order = ["created_at", "document"]
     op.create_index("ix_store_files_document", "store_files", ["document"])
     op.create_index("ix_store_files_store_created_at_document", "store_files", ["store", *in_order])
-    op.create_index(
-        "ix_store_files_store_batch_created_at_document",
-        "store_files",
-        ["store", "batch", *in_order],
-    )
     op.create_table(
         "store_batches",
         sa.Column("store", sa.Text(), nullable=False),
@@ -52,6 +47,28 @@ def upgrade() -> None:
         sa.Column("is_cancelled", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("store", "id", name="pk_store_batches"),
         _of_store("store_batches"),
+    )
+    op.create_table(
+        "store_batch_files",
+        sa.Column("store", sa.Text(), nullable=False),
+        sa.Column("batch", sa.Text(), nullable=False),
+        sa.Column("document", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("store", "batch", "document", name="pk_store_batch_files"),
+        sa.ForeignKeyConstraint(
+            ["store", "batch"],
+            ["store_batches.store", "store_batches.id"],
+            name="fk_store_batch_files_store_batches",
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["store", "document"],
+            ["store_files.store", "store_files.document"],
+            name="fk_store_batch_files_store_files",
+            ondelete="CASCADE",
+        ),
+    )
+    op.create_index(
+        "ix_store_batch_files_store_document", "store_batch_files", ["store", "document"]
     )
     op.create_table(
         "file_notes",

@@ -1,0 +1,86 @@
+"""Calls that are tried again, and lists that may not last for ever."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
+from time import monotonic
+from typing import TypeVar
+
+from unchunk.adapters.sources.bounds import Bounds
+from unchunk.errors import ProviderUnavailableError
+
+T = TypeVar("T")
+
+# 409 and 425: try later. 529: overloaded, for some.
+TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 20.0
+
+
+async def patiently(attempt: Callable[[float], Awaitable[T]], patience: float, where: str) -> T:
+    """What `attempt` gives, tried as long as patience lasts; it is told how many seconds are left.
+
+    Of `ProviderUnavailableError`s the last is raised that was not cut short by that.
+    """
+    end = monotonic() + patience
+    failures, told = 0, None
+    while True:
+        left = max(0.001, end - monotonic())
+        try:
+            async with asyncio.timeout(left):
+                return await attempt(left)
+        except TimeoutError:
+            error = ProviderUnavailableError(f"{where} did not answer within {left:.3g} s")
+        except ProviderUnavailableError as raised:
+            error = raised
+        failures += 1
+        if told is None or monotonic() < end:
+            told = error
+        wait = wait_after(failures, error.retry_after)
+        if monotonic() + wait >= end:
+            spent = f"; tried {failures} times, for at most {patience:.3g} s"
+            raise ProviderUnavailableError(f"{told}{spent}", told.retry_after) from None
+        await asyncio.sleep(wait)
+
+
+class Watch:
+    """How long one list or one file may take, from now on, however short its single calls are."""
+
+    def __init__(self, bounds: Bounds, what: str) -> None:
+        self._longest, self._what = bounds.longest, what
+        self._end = monotonic() + self._longest
+
+    def check(self) -> None:
+        if monotonic() > self._end:
+            raise ProviderUnavailableError(
+                f"{self._what} takes longer than {self._longest:,.3g} s, and is left: more patience"
+                " gives it more"
+            )
+
+
+def wait_after(failures: int, asked: float | None) -> float:
+    """Seconds to wait after so many failures: at random up to a doubling bound, or as asked.
+
+    Who asks for less than that gets more.
+    """
+    bound = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (failures - 1))
+    own = random.uniform(bound / 2, bound)  # noqa: S311 -- spreads load, protects nothing
+    return own if asked is None else max(asked, own)
+
+
+def asked_wait(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a reply asks to wait; None if it does not, or not so that it is clear."""
+    try:
+        for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+            given = headers.get(name, "").strip()
+            if given.replace(".", "", 1).isdecimal():
+                asked = float(given) / unit
+                return asked if isfinite(asked) else None
+        when = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
