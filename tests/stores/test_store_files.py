@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from homes import Home
-from stores.shops import ME, OTHER, TIDES, Clock, bring, fill, room
+from shops import ME, OTHER, TIDES, Clock, bring, fill, room
 from unchunk.domain import NewFile
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError, NotFoundError

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from homes import Home
-from stores.shops import ME, ROME, TIDES, bring, fill
+from shops import ME, ROME, TIDES, bring, fill
 from unchunk.domain import ChunkingStrategy, Version
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError, NotFoundError

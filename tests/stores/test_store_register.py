@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from homes import Home
-from stores.shops import ME, OTHER, TIDES, Clock, bring, fill, room
+from shops import ME, OTHER, TIDES, Clock, bring, fill, room
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError, NotFoundError
 from unchunk.ports import MemberCounts, Page

@@ -12,7 +12,7 @@ import pytest
 
 from homes import Home
 from server.houses import house
-from stores.shops import ME, OTHER, ROME, TIDES, Clock, bring, fill, room
+from shops import ME, OTHER, ROME, TIDES, Clock, bring, fill, room
 from unchunk.domain import Document
 from unchunk.engine import Engine
 from unchunk.errors import IndexUnavailableError, NotFoundError

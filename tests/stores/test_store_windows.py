@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from homes import Home
-from stores.shops import TIDES, bring
+from shops import TIDES, bring
 from unchunk.domain import ChunkingStrategy, Version
 from unchunk.engine import Engine
 from unchunk.errors import NotFoundError
