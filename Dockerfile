@@ -8,7 +8,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src ./src
 RUN python -m venv /opt/unchunk \
  && /opt/unchunk/bin/pip install --no-cache-dir --disable-pip-version-check \
-      -c constraints.txt '.[otel,qdrant]'
+      -c constraints.txt '.[otel,postgres,qdrant,s3]'
 
 FROM python:${PYTHON}-slim
 COPY --from=build /opt/unchunk /opt/unchunk

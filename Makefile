@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: run test demo setup setup-dev browser check format docs bench constraints clean
+.PHONY: run test demo setup setup-dev browser postgres check format docs bench constraints clean
 .DEFAULT_GOAL := run
 
 run: setup ## the page, with a small library to ask; it prints its address
@@ -16,7 +16,7 @@ demo: setup ## the command line: a small library, a question to it, and a recove
 	@$(BIN)/unchunk stitch examples/chunks.jsonl --output output
 	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk ask QUESTION"
 
-test: setup-dev browser check ## everything: checks, then all tests with branch coverage
+test: setup-dev browser postgres check ## everything: checks, then all tests with branch coverage
 	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term
 
 setup: $(STAMP) ## .venv with the package in it
@@ -40,6 +40,13 @@ browser: ## the tests of the page drive Debian's Chromium; without it they are s
 	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { echo "Installing Chromium for the tests of the page ..."; \
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+
+postgres: ## the tests start a PostgreSQL of their own; without it those that need it are skipped
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || \
+	  ! command -v apt-get >/dev/null || \
+	  { echo "Installing PostgreSQL for the tests ..."; mkdir -p /etc/postgresql-common && \
+	    echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null; }
 
 check: setup-dev ## format, lint, strict types, import rules
 	$(BIN)/ruff format --check .

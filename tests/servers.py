@@ -121,7 +121,7 @@ def qdrant(storage: Path, api_key: str = "") -> Iterator[QdrantServer]:
         settings["SERVICE__API_KEY"] = api_key
     environment = os.environ | {f"QDRANT__{key}": value for key, value in settings.items()}
     command = [str(binary)]
-    with _running(command, storage, environment, f"http://127.0.0.1:{http}/readyz") as pid:
+    with running(command, storage, environment, f"http://127.0.0.1:{http}/readyz") as pid:
         yield QdrantServer(f"http://127.0.0.1:{http}", grpc, pid)
 
 
@@ -136,12 +136,12 @@ def chroma(folder: Path) -> Iterator[str]:
     command = [str(program), "run", "--path", str(folder / "data")]
     command += ["--host", "127.0.0.1", "--port", str(port)]
     environment = os.environ | {"ANONYMIZED_TELEMETRY": "False", "CHROMA_SETTINGS": ""}
-    with _running(command, folder, environment, f"http://127.0.0.1:{port}/api/v2/heartbeat"):
+    with running(command, folder, environment, f"http://127.0.0.1:{port}/api/v2/heartbeat"):
         yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
-def _running(
+def running(
     command: list[str], folder: Path, environment: dict[str, str], ready: str
 ) -> Iterator[int]:
     log = folder / "server.log"

@@ -173,7 +173,7 @@ def test_what_is_written_to_is_its_users_alone_and_there_before_it_is_needed() -
 
 
 def test_every_setting_that_is_named_anywhere_is_one() -> None:
-    for name in ("compose.yaml", "Dockerfile", "docs/deployment.md"):
+    for name in ("compose.yaml", "Dockerfile", "docs/deployment.md", "docs/scaling.md"):
         named = set(re.findall(r"UNCHUNK_[A-Z_]+", (ROOT / name).read_text("utf-8")))
         assert named
         assert named <= SETTINGS, name

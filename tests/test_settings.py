@@ -98,3 +98,25 @@ def test_the_older_names_in_the_environment_are_known_and_ours_go_over_them(tmp_
     settings = load(tmp_path, older)
     assert (settings.max_context_chars, settings.chunkenizer_url) == (5000, "http://a:1")
     assert load(tmp_path, older | {"UNCHUNK_MAX_CONTEXT_CHARS": "7"}).max_context_chars == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("catalog", "postgresql://me:s3cret@host/name"),
+        ("catalog", "postgresql://me:s3cr/e@t:s3cret@host/name"),
+        ("catalog", "postgresql://host/name?user=me&password=s3cret&sslmode=require"),
+        ("index", "pgvector:postgresql://me:s3cret@host/name"),
+        ("index", "qdrant:http://one:6333,http://me:s3cret@two:6333"),
+        ("blobs_key", "s3cret"),
+    ],
+)
+def test_no_password_of_an_address_is_shown(tmp_path: Path, name: str, value: str) -> None:
+    shown = repr(load(tmp_path, {f"UNCHUNK_{name.upper()}": value}))
+    assert "s3cr" not in shown
+    assert "embedder='local'" in shown
+
+
+def test_an_address_without_a_password_is_shown_whole(tmp_path: Path) -> None:
+    for where in ("postgresql://me@host:5432/name", "qdrant:http://one:6333,http://two:6333"):
+        assert where in repr(load(tmp_path, {"UNCHUNK_CATALOG": where}))

@@ -106,7 +106,7 @@ async def build(home: Path, corpus: Corpus) -> None:
         for number in some:
             end = bounds[number + 1] if number + 1 < len(bounds) else len(corpus.chunks)
             rows = range(bounds[number], end)
-            whole = await _begun(catalog, corpus, number, rows, space.name)
+            whole = await begun(catalog, corpus, number, rows, space.name)
             wholes.append(whole)
             key = ChunkKey(OWNER, whole.version.document, whole.version.generation, 0)
             points += [
@@ -131,9 +131,7 @@ async def build(home: Path, corpus: Corpus) -> None:
     (home / "built").touch()
 
 
-async def _begun(
-    catalog: SqlCatalog, corpus: Corpus, number: int, rows: range, space: str
-) -> Whole:
+async def begun(catalog: SqlCatalog, corpus: Corpus, number: int, rows: range, space: str) -> Whole:
     start, end = corpus.documents[number].tolist()
     text = corpus.text[start:end]
     checksum = sha256(text.encode()).hexdigest()

@@ -11,7 +11,7 @@ from typing import Literal, Self
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.talking import Talk, Talking
 from unchunk.chat.watching import CHAT
-from unchunk.domain import Chunking, DocumentId, EmbedderIdentity, NewFile, OwnerId
+from unchunk.domain import Chunking, Document, DocumentId, EmbedderIdentity, NewFile, OwnerId
 from unchunk.errors import (
     IndexUnavailableError,
     NotFoundError,
@@ -27,9 +27,10 @@ from unchunk.library.doctor import Examination, examine
 from unchunk.library.ingest import Event, Ingest, Outcome
 from unchunk.library.intake import Source, check_name, sources
 from unchunk.library.parts import Parts
-from unchunk.library.purging import Receipt, delete, purge, sweep
+from unchunk.library.purging import Receipt, delete, purge_remains
 from unchunk.library.reading import Reading
-from unchunk.library.reindexing import UNFINISHED, Reindexed, migrate, reindex
+from unchunk.library.reindexing import Reindexed, migrate, reindex
+from unchunk.library.sharing import Sharing
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.asking import Asking, Manner
 from unchunk.retrieval.evidence import ReconstructedDocument
@@ -89,15 +90,25 @@ class Engine(Talking, Reading):
         talk: Talk,
         keyring: Keyring,
         stores: StoreParts,
+        has_company: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`own` is where the library's own files are; `closed` is called when all is closed."""
+        """`own` is where the library's own files are; `closed` is called when all is closed.
+
+        `has_company` tells whether other processes have its home open.
+        """
+        self._has_company = has_company
         self._closed, self._is_closed = closed, False
         self.is_alone = False
         Reading.__init__(self, parts, owner)
         self._own = own
         self._flow = Flow(parts)
         shelf = LibraryShelf(
-            parts.catalog, parts.lexicon, parts.telemetry, lambda: parts.spaces.all, manner.fusion
+            parts.catalog,
+            parts.lexicon,
+            parts.telemetry,
+            lambda: parts.spaces.all,
+            manner.fusion,
+            refresh=parts.spaces.refresh if parts.desk.is_shared else None,
         )
         self._asking = Asking(shelf, parts.catalog, parts.telemetry, owner, manner)
         answering = ChatParts(
@@ -116,25 +127,35 @@ class Engine(Talking, Reading):
         self.keyring = keyring
         self.stores = VectorStores(self, parts.catalog, stores)
 
-    async def start(self) -> None:
-        """Finish what a crash interrupted; what cannot be done now is left for the next time.
-
-        For who has opened the library alone.
-        """
-        self.is_alone = True
+    async def start(self, *, is_alone: bool) -> None:
+        """Finish what a crash interrupted; what cannot be done now is left for the next time."""
+        self.is_alone = is_alone
         parts = self._parts
+        await parts.desk.open()
+        if not is_alone:
+            return
+        await self.purge_remains()
         try:
-            remains = await parts.catalog.remains()
-            if remains:
-                log("%d versions were left to purge", len(remains))
-                await purge(parts, remains)
             if abandoned := await self._talk.conversations.abandon():
                 log("%d answers were interrupted", abandoned)
-            if (await parts.catalog.notes()).get(UNFINISHED):
-                log("%d chunks of unfinished versions were removed", await sweep(parts))
-                await parts.catalog.note(UNFINISHED, "")
         except (TransientError, OutputError) as error:
             log("what was interrupted cannot be finished yet: %s", error)
+
+    async def purge_remains(self) -> int:
+        """Remove what is left of versions that nobody sees or works on any more, and tell how many
+        those were. What cannot go now goes another time.
+        """
+        try:
+            # Before it is asked who is there: what they begin later is not among these.
+            left = await self._parts.catalog.remains()
+            if not self.sees_all_work:
+                return 0
+            if purged := await purge_remains(self._parts, left):
+                log("%d versions were left and are purged", purged)
+        except (TransientError, OutputError) as error:
+            log("what was left cannot be purged yet: %s", error)
+            return 0
+        return purged
 
     def files(self, *paths: str | Path) -> list[Source]:
         """The files that paths, folders and patterns stand for, without the library's own."""
@@ -216,16 +237,22 @@ class Engine(Talking, Reading):
         found: Callable[[int], None] = silent,
     ) -> list[Outcome]:
         """Go on with what is pending or failed: all of it, or the documents that are named."""
-        owner = self._whose(owner)
-        chosen = (
-            [await self.document(one, owner=owner) for one in documents]
-            if documents
-            else await self._parts.catalog.find(owner)
-        )
-        drafts = [one for one in chosen if one.draft is not None]
+        drafts = await self._drafts(documents, self._whose(owner))
         found(len(drafts))
         with job():
-            return await (await self._ingest(report)).resume(drafts)
+            outcomes = await (await self._ingest(report)).resume(drafts)
+            failed_before = {one.id for one in drafts if one.error_code}
+            came_in = {one.document for one in outcomes if one.result not in ("failed", "waiting")}
+            if settled := failed_before & came_in:
+                await self.sharing.queue.settle(settled)
+        return outcomes
+
+    async def enqueue(self, *documents: str, owner: OwnerId | None = None) -> list[Document]:
+        """As `retry`, but workers do it: what is pending or failed, and queued for them now."""
+        drafts = await self._drafts(documents, self._whose(owner))
+        for one in drafts:
+            await self.sharing.queue.begin("retry", one)
+        return drafts
 
     async def delete(self, reference: str, *, owner: OwnerId | None = None) -> Receipt:
         """Remove a document from everywhere; it is invisible before anything else happens."""
@@ -428,6 +455,19 @@ class Engine(Talking, Reading):
         return next((one.identity for one in self._parts.spaces.all), None)
 
     @property
+    def sees_all_work(self) -> bool:
+        """Whether it can be told here what anybody works on: by leases, or as nobody else is there.
+
+        Without that, what looks left may be another's in the making.
+        """
+        return self.sharing.leases is not None or not self._has_company()
+
+    @property
+    def sharing(self) -> Sharing:
+        """What this process shares with others that have the library open."""
+        return self._parts.sharing
+
+    @property
     def telemetry(self) -> Telemetry:
         return self._parts.telemetry
 
@@ -442,8 +482,10 @@ class Engine(Talking, Reading):
             if self._parts.telemetry.tracer is not None:
                 stack.push_async_callback(asyncio.to_thread, self._parts.telemetry.close)
             parts = self._parts
-            for part in (parts.catalog, parts.extractor, parts.pages, parts.spaces):
+            for part in (parts.catalog, parts.blobs, parts.extractor, parts.pages, parts.spaces):
                 stack.push_async_callback(part.close)
+            stack.push_async_callback(parts.sharing.bell.close)
+            stack.push_async_callback(parts.desk.close)
             stack.push_async_callback(self._asking.close)
             stack.push_async_callback(self._talk.close)
 
@@ -458,6 +500,15 @@ class Engine(Talking, Reading):
     ) -> None:
         await self.close()
 
+    async def _drafts(self, documents: Sequence[str], owner: OwnerId) -> list[Document]:
+        """Of those that are named, or of all, what is pending or failed."""
+        chosen = (
+            [await self.document(one, owner=owner) for one in documents]
+            if documents
+            else await self._parts.catalog.find(owner)
+        )
+        return [one for one in chosen if one.draft is not None]
+
     async def _ingest(self, report: Callable[[Event], None]) -> Ingest:
         await self._settle()
         return Ingest(self._parts, self._flow, report)
@@ -465,7 +516,7 @@ class Engine(Talking, Reading):
     async def _settle(self) -> None:
         """Ask the embedder of a new library again, if it did not answer when that was opened."""
         if not self._parts.spaces.all:
-            await self._parts.spaces.adopt()
+            await self._parts.spaces.settle()
 
     def _remarks(self) -> list[str]:
         """What a search should say of a library that is otherwise than its settings."""

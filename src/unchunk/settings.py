@@ -6,6 +6,7 @@ home, `UNCHUNK_...` in the environment, arguments.
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -35,7 +36,10 @@ class Settings:
     """`embedder` and `index` name an adapter and, behind a colon, what it needs to know.
 
     Embedders: `local` or `local:MODEL`, `openai:MODEL`, `azure:DEPLOYMENT`, `ollama:MODEL`,
-    `hashing`. Indexes: `edge`, `chroma`, or `qdrant:URL` and `chroma:URL` for servers. Fusions:
+    `hashing`. Indexes: `edge`, `chroma`, or `qdrant:URL` and `chroma:URL` for servers, `qdrant:` with
+    the URLs of several nodes and commas between them for a cluster, `pgvector` or `pgvector:URL`.
+    `catalog` is empty for a file in the home, or the URL of a PostgreSQL database; `blobs` is empty
+    for a folder there, `folder:PATH` for one that machines share, `s3:BUCKET` or `s3:BUCKET/PREFIX`. Fusions:
     `blend:ALPHA` or `rrf`. Rerankers: none, `local` or `local:MODEL`, `remote:MODEL`. Chat models:
     none, `openai:MODEL`, `azure:DEPLOYMENT`, `ollama:MODEL`. Lists of words that are empty are
     those that are built in.
@@ -49,8 +53,21 @@ class Settings:
     embedder_max_tokens: int = 0
     embedder_threads: int = 0
     embedder_patience: float = 60.0
+    catalog: str = ""
+    blobs: str = ""
+    blobs_url: str = ""
+    blobs_region: str = ""
+    blobs_id: str = ""
+    blobs_key: str = ""
     index: str = "edge"
     index_key: str = ""
+    index_timeout: float = 10.0
+    qdrant_shards: int = 0
+    qdrant_replicas: int = 0
+    qdrant_write_consistency: int = 0
+    qdrant_tenants: str = "payload"
+    qdrant_quantization: str = "none"
+    qdrant_on_disk: bool = False
     language: str = "english"
     chunk_unit: str = "chars"
     chunk_size: int = 800
@@ -62,6 +79,8 @@ class Settings:
     extract_seconds: float = 120.0
     extract_memory: int = 2_000_000_000
     workers: int = 0
+    lease_seconds: float = 15.0
+    job_attempts: int = 5
     fusion: str = "blend:0.6"
     reranker: str = ""
     reranker_url: str = ""
@@ -123,11 +142,18 @@ class Settings:
 
     def __repr__(self) -> str:
         shown = {
-            field.name: getattr(self, field.name)
+            field.name: _without_password(getattr(self, field.name))
             for field in fields(self)
             if not field.name.endswith("_key") or not getattr(self, field.name)
         }
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def _without_password(value: object) -> object:
+    """An address may hold one, before the host or behind it. Rather too much is hidden."""
+    if not isinstance(value, str):
+        return value
+    return re.sub(r"(password=)[^&\s]*", r"\1***", re.sub(r"(//[^/@]*?:).*@", r"\1***@", value))
 
 
 def load(
@@ -233,3 +259,15 @@ def _words(value: object, where: str) -> tuple[str, ...]:
     if not isinstance(parts, list | tuple) or not all(isinstance(one, str) for one in parts):
         raise InvalidSettingError(f"{where} must be a list of words, not {value!r}")
     return tuple(one.strip() for one in parts if one.strip())
+
+
+def made_of(
+    home: Path, values: Mapping[str, object], file: Path, changes: Mapping[str, object]
+) -> Settings:
+    """Settings of another place: `values`, over them those of a file, over them `changes`.
+
+    The environment has no say: it speaks of this place.
+    """
+    settings = _over(Settings(home.absolute()), values, "the settings")
+    settings = _over(settings, _from_file(file), str(file))
+    return _over(settings, changes, "--set")

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import towns
 from server.scripted import Served, serving
 from unchunk.engine import Engine
 from unchunk.server.options import Options
@@ -26,6 +27,9 @@ LONG = "".join(
 )
 
 
+HASHING: dict[str, str | float] = {"embedder": "hashing"}
+
+
 class Town(NamedTuple):
     """The keys of two owners, and the id of a document of each."""
 
@@ -35,22 +39,29 @@ class Town(NamedTuple):
     of_ben: str
 
 
-async def fill(engine: Engine, folder: Path) -> tuple[str, str]:
-    """Documents of two owners; the ids of one of each."""
+async def fill(engine: Engine, folder: Path, suffix: str = "") -> tuple[str, str]:
+    """Documents of two owners, whose names have that suffix; the ids of one of each."""
+    ada, ben = f"ada{suffix}", f"ben{suffix}"
     files = {"harbour.md": HARBOUR, "lighthouse.md": LIGHTHOUSE, "long.txt": LONG, "odd.pdf": "%"}
     for name, text in files.items():
         (folder / name).write_text(text)
-    await engine.add(folder / "harbour.md", folder="rules", owner="ada")
-    await engine.add(folder / "long.txt", folder / "odd.pdf", owner="ada")
-    await engine.add(folder / "lighthouse.md", owner="ben")
-    [of_ada] = [one.id for one in await engine.documents("rules", owner="ada")]
-    [of_ben] = [one.id for one in await engine.documents(owner="ben")]
+    await engine.add(folder / "harbour.md", folder="rules", owner=ada)
+    await engine.add(folder / "long.txt", folder / "odd.pdf", owner=ada)
+    await engine.add(folder / "lighthouse.md", owner=ben)
+    [of_ada] = [one.id for one in await engine.documents("rules", owner=ada)]
+    [of_ben] = [one.id for one in await engine.documents(owner=ben)]
     return of_ada, of_ben
 
 
 @contextmanager
 def served_town(folder: Path) -> Iterator[tuple[Served, Town]]:
     town: list[Town] = []
+    if towns.is_on():
+        with towns.housed(folder, ("ada", "ben"), None, HASHING) as (outside, keys):
+            suffix = towns.town().suffix(folder)
+            of_ada, of_ben = towns.done(folder, HASHING, lambda it: fill(it, folder, suffix))
+            yield outside, Town(keys["ada"], keys["ben"], of_ada, of_ben)
+        return
 
     async def opening() -> Engine:
         engine = await open_engine(load(folder / "home", {}, embedder="hashing"))

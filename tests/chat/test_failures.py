@@ -52,7 +52,7 @@ def test_with_the_index_unreachable_chat_goes_on_without_rag_and_says_why(
 ) -> None:
     async def ask(engine: Engine) -> Answer:
         for space in engine._parts.spaces.all:
-            break_off(monkeypatch, space.index, "search", IndexUnavailableError("it is gone"))
+            break_off(monkeypatch, space.index, "search_many", IndexUnavailableError("it is gone"))
         return gather(await events_of(engine, NIGHT))
 
     found = room.run(ask)
@@ -169,7 +169,7 @@ def test_a_search_that_failed_is_not_said_to_have_found_nothing(
 ) -> None:
     async def ask(engine: Engine) -> Answer:
         for space in engine._parts.spaces.all:
-            break_off(monkeypatch, space.index, "search", IndexUnavailableError("it is gone"))
+            break_off(monkeypatch, space.index, "search_many", IndexUnavailableError("it is gone"))
         return gather(await events_of(engine, ChatRequest(question(NIGHT), strict=strict)))
 
     found = room.run(ask, model="scripted" if strict else "")

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import towns
 from adapters.extract import making
 from chat.rooms import HARBOUR, LIGHTHOUSE
 from sheets import prose
@@ -44,7 +45,7 @@ def make_library(folder: Path) -> Path:
     pages = [f"Cora keeps the ferry timetable of page {at}." for at in range(1, 4)]
     (files / "ferry.pdf").write_bytes(making.pdf(pages))
     (files / "odd.md").write_text(f"# Olga {ESCAPES}\n\nOlga keeps the quayside {ESCAPES}\n")
-    settings = load(folder / "home", {}, embedder="hashing", chunk_size=200)
+    settings = load(towns.settle(folder / "home"), {}, embedder="hashing", chunk_size=200)
     with SynchronousEngine(lambda: open_engine(settings)) as engine:
         engine.add(files / "harbour.md", folder="rules")
         engine.add(files / "lighthouse.md", files / "long report.txt", files / "ferry.pdf")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+import towns
 from adapters.embed.provider import provider, right
 from unchunk.cli import main
 
@@ -27,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     monkeypatch.setenv("UNCHUNK_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("UNCHUNK_EMBEDDER", "hashing")
-    return tmp_path / "home"
+    return towns.settle(tmp_path / "home")
 
 
 def run(*arguments: str | Path, status: int = 0) -> Result:

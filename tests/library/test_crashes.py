@@ -12,7 +12,8 @@ import pytest
 from homes import Home
 from unchunk.engine import Engine
 
-MOMENTS = 20
+# More of them take longer and see more: UNCHUNK_TEST_MOMENTS=40.
+MOMENTS = int(os.environ.get("UNCHUNK_TEST_MOMENTS", "7"))
 FILES = 80
 TEXTS = {
     f"{number:02}.md": f"# Part {number}\n\n" + f"The whale of part {number} swam on. " * 150

@@ -113,7 +113,7 @@ def test_what_is_brought_in_waits_for_its_bytes(tmp_path: Path) -> None:
 
         async def slow(key: str, source: Path) -> None:
             bringing.append(asyncio.create_task(engine.retry()))
-            while not parts.desk.is_held((await engine.coming())[0].id):  # noqa: ASYNC110 - nothing tells
+            while not await parts.desk.is_held((await engine.coming())[0].id):  # noqa: ASYNC110 - nothing tells
                 await asyncio.sleep(0)
             await put(key, source)
 

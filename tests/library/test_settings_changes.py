@@ -25,6 +25,7 @@ from unchunk.errors import (
     MigrationNeededError,
     ProviderUnavailableError,
 )
+from unchunk.library.recipes import without_password
 from unchunk.settings import load
 from unchunk.wiring.stores import indexes_of
 
@@ -152,9 +153,10 @@ def test_documents_come_go_and_are_found_while_the_library_is_migrated(
         assert await names_found(engine) == {*TEXTS, "new.md"}
         before = {one.name: one.id for one in await engine.documents() if one.name != "new.md"}
         desk = engine._parts.desk
-        await until(lambda: sum(map(desk.is_held, before.values())) == 1)
-        moved, *_ = [one for one in before.values() if not desk.is_held(one)]
-        [moving] = [one for one in before.values() if desk.is_held(one)]
+        await until(lambda: sum(one in desk._locks for one in before.values()) == 1)
+        held = await desk.held(list(before.values()))
+        moved, *_ = [one for one in before.values() if one not in held]
+        [moving] = held
         assert (await engine.delete(moved)).clean
         deleting = asyncio.create_task(engine.delete(moving))
         await until(lambda: moving in desk._dismissed)
@@ -430,3 +432,39 @@ def test_a_library_whose_embedder_is_no_longer_known_is_searched_by_words(
             await engine.reindex("0.md")
 
     home.run(in_time(work))
+
+
+@pytest.mark.parametrize(
+    ("index", "noted"),
+    [
+        ("pgvector:postgresql://me:a/b@c@host:5432/db", "pgvector:postgresql://me@host:5432/db"),
+        (
+            "qdrant:http://one:6333,http://me:word@two:6333",
+            "qdrant:http://one:6333,http://me@two:6333",
+        ),
+        ("pgvector:postgresql://h/db?password=w&user=x", "pgvector:postgresql://h/db?user=x"),
+        ("pgvector:postgresql://h/db?password=w", "pgvector:postgresql://h/db"),
+        ("qdrant:http://me@host:6333", "qdrant:http://me@host:6333"),
+        ("edge", "edge"),
+    ],
+)
+def test_no_password_of_an_index_is_noted(index: str, noted: str) -> None:
+    assert without_password(index) == noted
+
+
+def test_the_catalog_does_not_hold_the_password_of_the_index(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+
+    async def look(engine: Engine) -> str:
+        return str(await engine._parts.catalog.notes())
+
+    notes = home.run(look, index="qdrant:http://me:secret@127.0.0.1:1")
+    assert "127.0.0.1" in notes
+    assert "secret" not in notes
+
+
+def test_an_index_that_is_none_is_named_without_its_password(tmp_path: Path) -> None:
+    settings = load(tmp_path, {}, index="qdrand:http://me:secret@host")
+    with pytest.raises(InvalidSettingError, match="there is no index 'qdrand'") as it:
+        indexes_of(settings, "library", settings.index)
+    assert "secret" not in str(it.value)

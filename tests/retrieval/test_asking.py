@@ -41,7 +41,7 @@ def counting(patch: pytest.MonkeyPatch, engine: Engine) -> Counter[str]:
         patch.setattr(where, method, call)
 
     counted(part(engine, "embedder"), "embed")
-    counted(part(engine, "index"), "search")
+    counted(part(engine, "index"), "search_many")
     return calls
 
 
@@ -58,15 +58,15 @@ def test_the_same_question_twice_is_embedded_once_and_searched_once(
         await engine.add(home.files)
         calls = counting(monkeypatch, engine)
         first = await engine.retrieve(QUESTION, amount=Amount(also_see=False))
-        assert calls == {"embed": 1, "search": 2}
+        assert calls == {"embed": 1, "search_many": 1}
         assert await engine.retrieve(QUESTION, amount=Amount(also_see=False)) == first
-        assert calls == {"embed": 1, "search": 2}
+        assert calls == {"embed": 1, "search_many": 1}
         # By another way, the question's vector is still known.
         assert (await engine.search(QUESTION)).hits
         documents = await engine.search_with_context(QUESTION)
-        searches = calls["search"]
+        searches = calls["search_many"]
         assert await engine.search_with_context(QUESTION) == documents
-        assert calls == {"embed": 1, "search": searches}
+        assert calls == {"embed": 1, "search_many": searches}
         counters = (await engine.counts()).counters
         assert (counters["evidence_cache_hits"], counters["question_cache_hits"]) == (2, 2)
 
@@ -98,11 +98,11 @@ def test_whatever_changes_the_answer_is_asked_anew(
         before, seen = 0, []
         for way in ways:
             seen.append(await engine.retrieve(QUESTION, **way))
-            assert calls["search"] > before, way
-            before = calls["search"]
+            assert calls["search_many"] > before, way
+            before = calls["search_many"]
         for way, one in zip(ways, seen, strict=True):
             assert await engine.retrieve(QUESTION, **way) == one
-        assert calls["search"] == before
+        assert calls["search_many"] == before
         assert {one.documents[0].document for one in seen[:2]} == {
             one.id for owner in "ab" for one in await engine.documents(owner=owner)
         }

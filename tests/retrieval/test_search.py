@@ -121,7 +121,7 @@ def test_a_search_goes_on_when_the_index_it_was_in_is_dropped(
 
     async def work(engine: Engine) -> None:
         old = engine._parts.spaces.active.index
-        in_the_old_one = hold(monkeypatch, old, "search")
+        in_the_old_one = hold(monkeypatch, old, "search_many")
         searching = asyncio.create_task(names_found(engine))
         await in_the_old_one.reached.wait()
         assert len((await engine.migrate()).dropped) == 1
@@ -174,7 +174,7 @@ def test_an_index_that_cannot_be_reached_is_an_error_and_no_empty_answer(
     async def work(engine: Engine) -> None:
         await engine.add(home.files)
         gone = IndexUnavailableError("the index cannot be reached")
-        break_off(monkeypatch, part(engine, "index"), "search", gone, {1})
+        break_off(monkeypatch, part(engine, "index"), "search_many", gone, {1})
         with pytest.raises(IndexUnavailableError, match="cannot be reached"):
             await engine.search("whale")
         assert await names_found(engine) == ["a.md"]

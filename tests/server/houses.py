@@ -1,6 +1,6 @@
 """Servers over real libraries; only the embedder is the hashing one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 
+import towns
 from server.scripted import Served, eventually, serving
 from unchunk.engine import Engine
 from unchunk.server.options import Options
@@ -38,8 +39,16 @@ def house(
     settings: Mapping[str, str | float] | None = None,
 ) -> Iterator[House]:
     """With owners, each needs a key, and has it."""
-    home, keys = folder / "home", {}
+    home = folder / "home"
+    keys: dict[str, str] = {}
     chosen: dict[str, str | float] = {"embedder": "hashing", **(settings or {})}
+    if towns.is_on():
+        with (
+            towns.housed(folder, owners, options, chosen) as (outside, keys),
+            _known(House(outside, home), owners, keys) as it,
+        ):
+            yield it
+        return
 
     async def opening() -> Engine:
         engine = await open_engine(load(home, {}, **chosen))
@@ -50,20 +59,25 @@ def house(
     uploads = folder / "uploads"
     uploads.mkdir(exist_ok=True)
     given = options or Options(require_keys=bool(owners), upload_folder=uploads)
-    with serving(opening, given) as served:
-        it = House(served, home)
-        try:
-            for owner in owners or ("local",):
-                headers = {"Authorization": f"Bearer {keys[owner]}"} if owners else {}
-                it.clients[owner] = httpx2.Client(
-                    base_url=served.url, headers=headers, timeout=PATIENCE
-                )
-            yield it
-        finally:
-            for client in it.clients.values():
-                client.close()
+    with serving(opening, given) as served, _known(House(served, home), owners, keys) as it:
+        yield it
     # Whatever became of an upload, nothing of it stays here.
     assert not list(uploads.iterdir())
+
+
+@contextmanager
+def _known(it: House, owners: Sequence[str], keys: Mapping[str, str]) -> Iterator[House]:
+    """With a client for each owner."""
+    try:
+        for owner in owners or ("local",):
+            headers = {"Authorization": f"Bearer {keys[owner]}"} if owners else {}
+            it.clients[owner] = httpx2.Client(
+                base_url=it.served.url, headers=headers, timeout=PATIENCE
+            )
+        yield it
+    finally:
+        for client in it.clients.values():
+            client.close()
 
 
 def send(client: httpx2.Client, name: str, content: str | bytes, **fields: str) -> httpx2.Response:

@@ -18,6 +18,8 @@ from unchunk.domain import Answered, ChatTurn, Conversation
 from unchunk.engine import Engine
 from unchunk.errors import NotFoundError
 from unchunk.keyring import Keyring
+from unchunk.library.sharing import Sharing
+from unchunk.ports import Bell, Job, Queue
 from unchunk.server.app import create_app
 from unchunk.server.options import Options
 from unchunk.server.serving import forwarded_logs, listening, make_server
@@ -29,6 +31,42 @@ Step = Event | Exception
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 KEPT = Conversation("c1", "local", "Tides", "", 1, NOW, NOW)
 TURN = ChatTurn(1, "When?", NOW, Answered("At noon.", "complete", (("d1", 2),), {"model": "m"}))
+
+
+class NoJobs:
+    """A queue that nothing ever comes into."""
+
+    lease = 60.0
+
+    async def claim(self, worker: str, most: int, *, asked_for: bool = False) -> list[Job]:
+        assert worker
+        return [][: most * asked_for]
+
+    async def adopt(self, older_than: float = 0.0) -> int:
+        return int(0 * older_than)
+
+    async def waiting(self, owner: str | None = None) -> int:
+        return 0 * len(owner or "")
+
+    async def running(self) -> int:
+        return 0
+
+    async def of(self, owner: str, limit: int) -> list[Job]:
+        return [][: limit * len(owner)]
+
+    async def find(self, owner: str, job: str) -> Job:
+        raise NotFoundError(f"there is no job {job!r} of {owner}")
+
+
+class NoBell:
+    """One that never rings."""
+
+    async def wait(self, topic: str, seconds: float) -> bool:
+        await asyncio.sleep(seconds)
+        return not topic
+
+
+NOBODY_ELSE = Sharing(cast("Queue", NoJobs()), cast("Bell", NoBell()))
 
 
 def answer(*tokens: str) -> list[Event]:
@@ -58,7 +96,9 @@ class Scripted:
     told: dict[str, str] = field(default_factory=dict)
     keyring: Keyring | None = None
     is_alone: bool = False
+    sees_all_work: bool = True
     telemetry: Telemetry = field(default_factory=Telemetry)
+    sharing: Sharing = NOBODY_ELSE
 
     def __post_init__(self) -> None:
         self.gate = threading.Event()

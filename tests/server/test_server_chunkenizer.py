@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 import unchunk
+from server.houses import house
 from server.scripted import Scripted, Served, eventually, serving
 from servers import free_ports
 from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
@@ -30,16 +31,10 @@ Reply = dict[str, Any]
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
-    async def opening() -> Engine:
-        return await open_engine(load(tmp_path / "home", {}, embedder="hashing"))
-
     uploads = tmp_path / "uploads"
-    uploads.mkdir()
     options = Options(max_upload=100_000, upload_folder=uploads, embedder="hashing")
-    with serving(opening, options) as it:
-        yield it
-    # Whatever became of an upload, nothing of it stays here.
-    assert not list(uploads.iterdir())
+    with house(tmp_path, options=options) as it:
+        yield it.served
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -356,3 +357,24 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         for wait in ("true", "false"):
             assert add(client, f"{wait}.txt", f"{wait} {TIDES}")
         assert names(client, state="live")[1] == 2
+
+
+@pytest.mark.parametrize("wait", ["true", "false"])
+def test_an_upload_whose_document_is_deleted_meanwhile_was_overtaken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait: str
+) -> None:
+    def deleting(name: str) -> None:
+        take = getattr(Engine, name)
+
+        async def taking(self: Engine, *given: Any, **more: Any) -> object:  # noqa: ANN401 - as it is
+            outcome = await take(self, *given, **more)
+            await self.delete(outcome.document, owner=more["owner"])
+            return outcome
+
+        monkeypatch.setattr(Engine, name, taking)
+
+    for name in ("add_file", "keep_file"):
+        deleting(name)
+    with house(tmp_path) as it:
+        assert error(send(it["local"], "a.txt", "Some text.", wait=wait)) == (409, "overtaken")
+        assert it["local"].get("/api/jobs").json() == {"jobs": []}

@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx2
 import pytest
@@ -20,11 +19,9 @@ from adapters.embed.provider import DIMENSIONS, KEY, Handler, Provider, provider
 from homes import Home
 from server.houses import PATIENCE, House, add, ended, error, house, job_of, later, send
 from server.scripted import eventually
-from unchunk.domain import Document
+from unchunk.adapters.catalog import SqlQueue
 from unchunk.engine import Engine
-from unchunk.errors import NotFoundError, OutputError, TransientError
-from unchunk.library.ingest import Event, Outcome
-from unchunk.server.jobs import Jobs
+from unchunk.errors import OutputError
 from unchunk.server.options import Options
 
 TIDES = "The tide comes in twice a day.\n\n" + "Salt water rises over the flat sand. " * 200
@@ -301,112 +298,6 @@ def test_ended_jobs_are_kept_for_a_while(tmp_path: Path) -> None:
         assert jobs(it["local"]) == []
 
 
-# What an engine does that is not to be had on demand.
-
-
-class Acting:
-    """An engine whose documents do what `acts` says, one after the other."""
-
-    def __init__(self, *acts: list[Outcome] | Exception) -> None:
-        self.acts, self.asked = list(acts), 0
-        now = datetime(2026, 1, 1, tzinfo=UTC)
-        self.document = Document("d1", "me", "a.txt", "", now, now)
-
-    @property
-    def engine(self) -> Engine:
-        return cast("Engine", self)
-
-    async def exactly(self, document: str, *, owner: str) -> Document:
-        assert (document, owner) == ("d1", "me")
-        return self.document
-
-    async def retry(
-        self, document: str, *, owner: str, report: Callable[[Event], None]
-    ) -> Sequence[Outcome]:
-        await self.exactly(document, owner=owner)
-        report(Event("extracted", "a.txt"))
-        self.asked += 1
-        act = self.acts.pop(0)
-        if isinstance(act, Exception):
-            raise act
-        return act
-
-
-async def played(acting: Acting, options: Options | None = None) -> tuple[Jobs, dict[str, object]]:
-    """What becomes of one job."""
-    jobs = Jobs(acting.engine, options or Options(job_patience=0.001))
-    job = jobs.begin("upload", acting.document)
-    assert jobs.begin("retry", acting.document) is job, "one job does for all"
-    async with asyncio.timeout(PATIENCE):
-        while job.ended_at is None:  # noqa: ASYNC110 - nothing else tells
-            await asyncio.sleep(0.001)
-    await jobs.close()
-    return jobs, job.as_dict()
-
-
-@pytest.mark.parametrize(
-    ("acts", "code", "said"),
-    [
-        ([OutputError("no space left")], "not-written", "no space left"),
-        ([RuntimeError("a secret")], "internal", "the server's log"),
-        ([NotFoundError("gone")], "deleted", "it was deleted"),
-        ([[Outcome("a", "failed", error_code="overtaken", error="too late")]], "overtaken", "late"),
-        ([TransientError("busy"), TransientError("busy"), OutputError("full")], "not-written", "f"),
-    ],
-)
-def test_a_job_that_cannot_be_done_says_why(
-    acts: list[list[Outcome] | Exception], code: str, said: str
-) -> None:
-    acting = Acting(*acts)
-    _, job = asyncio.run(played(acting))
-    assert (job["state"], job["result"], job["error_code"]) == ("failed", "failed", code)
-    assert said in str(job["error"])
-    assert "secret" not in str(job)
-    assert not acting.acts
-
-
-def test_pauses_grow_while_nothing_works_and_end_with_the_first_success() -> None:
-    async def scene() -> list[float]:
-        waits: list[float] = []
-        acting = Acting(*[TransientError("busy")] * 4, [Outcome("a", "added", "d1")])
-        jobs = Jobs(acting.engine, Options(job_patience=8, job_longest_patience=30))
-        loop = asyncio.get_running_loop()
-        later = loop.call_later
-
-        def soon(delay: float, work: Callable[..., object], *given: object) -> asyncio.TimerHandle:
-            waits.append(delay)
-            return later(0, work, *given)
-
-        loop.call_later = soon  # type: ignore[method-assign,assignment]
-        job = jobs.begin("upload", acting.document)
-        while job.ended_at is None:  # noqa: ASYNC110 - nothing else tells
-            await asyncio.sleep(0)
-        assert job.result == "added"
-        assert (jobs.running, jobs.queued) == (0, 0)
-        return waits
-
-    assert asyncio.run(scene()) == [8, 16, 30, 30]
-
-
-def test_what_another_brought_in_meanwhile_is_unchanged() -> None:
-    _, job = asyncio.run(played(Acting([])))
-    assert (job["state"], job["result"]) == ("done", "unchanged")
-
-
-def test_a_server_that_ends_begins_no_job() -> None:
-    async def scene() -> None:
-        acting = Acting()
-        jobs = Jobs(acting.engine, Options())
-        jobs.stop()
-        with pytest.raises(TransientError, match="shutting down"):
-            jobs.check("me")
-        job = jobs.begin("upload", acting.document)
-        await jobs.close()
-        assert (job.state, acting.asked) == ("queued", 0)
-
-    asyncio.run(scene())
-
-
 # How servers end, and begin again.
 
 
@@ -549,11 +440,47 @@ def test_what_another_process_may_be_at_is_left_to_it(tmp_path: Path) -> None:
 def test_a_server_whose_catalog_fails_at_first_answers_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(_: Engine) -> list[Document]:
+    async def broken(*_: object) -> int:
         await asyncio.sleep(0)
         raise OutputError("the disk is full")
 
-    monkeypatch.setattr(Engine, "coming", broken)
+    monkeypatch.setattr(SqlQueue, "adopt", broken)
+    monkeypatch.setattr(SqlQueue, "release", broken)
     with house(tmp_path) as it:
         assert jobs(it["local"]) == []
         assert add(it["local"], "a.txt", TIDES)
+
+
+def test_a_job_is_the_same_after_a_restart(tmp_path: Path, embedder: Provider) -> None:
+    embedder.plan.append(held(embedder))
+    options = Options(job_grace=0, job_width=1, upload_folder=tmp_path / "uploads")
+    with house(tmp_path, options=options, settings=by(embedder)) as it:
+        done = it["local"].get("/api/jobs").json()["jobs"]
+        every = [later(it["local"], f"{name}.txt", f"{name} {TIDES}") for name in "ab"]
+        eventually(lambda: embedder.running == 1)
+    with house(tmp_path, settings=by(embedder)) as it:
+        for one in every:
+            assert ended(it["local"], one["id"])["result"] == "added"
+        assert len(jobs(it["local"])) == len(done) + 2
+
+
+def test_a_draft_that_nobody_has_a_job_for_comes_in_at_the_next_start(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    path = home.file("a.txt", TIDES)
+
+    async def keep(engine: Engine) -> None:
+        assert (await engine.keep_file(path, "a.txt")).result == "waiting"
+
+    home.run(keep)
+    with house(tmp_path) as it:
+        comes_in(it, 1)
+
+
+def test_a_server_that_ends_begins_no_job(tmp_path: Path) -> None:
+    with house(tmp_path) as it:
+        stop = it.served.app.state.house.jobs.stop
+        assert it.served.loop is not None
+        it.served.loop.call_soon_threadsafe(stop)
+        eventually(lambda: it.served.app.state.house.jobs._is_closing)
+        assert error(send(it["local"], "a.txt", TIDES, wait="false")) == (503, "unavailable")
+        assert it["local"].get("/api/documents").json()["total"] == 0

@@ -6,11 +6,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from server.scripted import serving
-from unchunk.engine import Engine
+from server.houses import house
 from unchunk.server.replies import RetrieveReply
-from unchunk.settings import load
-from unchunk.wiring import open_engine
 
 BOOK = "\n\n".join(
     f"# Part {n}\n\n"
@@ -23,10 +20,8 @@ HERON = "What does the heron of the pond eat?"
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[httpx2.Client]:
-    async def opening() -> Engine:
-        return await open_engine(load(tmp_path / "home", {}, embedder="hashing"))
-
-    with serving(opening) as served, httpx2.Client(base_url=served.url, timeout=30) as it:
+    with house(tmp_path) as place:
+        it = place["local"]
         it.post("/api/documents", files={"file": ("book.md", BOOK.encode())}).raise_for_status()
         yield it
 

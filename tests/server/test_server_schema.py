@@ -143,7 +143,7 @@ def generation(examples: int) -> dict[str, Any]:
 def test_whatever_is_sent_is_answered_as_the_description_says(tmp_path: Path) -> None:
     with library(tmp_path, Options(rate_limit=0, sign_in_limit=0)) as served:
         fill(served.url, {})
-        found = run(served.url, {}, generation=generation(25))
+        found = run(served.url, {}, generation=generation(10))
         with httpx2.Client(base_url=served.url, timeout=60) as client:
             assert client.get("/health/ready").json() == {"ready": True, "reasons": []}
     assert not found.failures, "\n\n".join(found.failures[:5])

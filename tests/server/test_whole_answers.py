@@ -3,7 +3,6 @@
 The checklist of document 002 and the testing list of document 003 stand here by name.
 """
 
-import asyncio
 import json
 import logging
 import os
@@ -19,6 +18,7 @@ import httpx2
 import pytest
 from websockets.sync.client import connect
 
+import towns
 from adapters.llm.real_model import RealModel, running
 from adapters.llm.scripted import ScriptedModel, answer
 from adapters.sources.stores import Chunkenizer, chunkenizer
@@ -26,6 +26,7 @@ from chat.rooms import HARBOUR, LIGHTHOUSE, NIGHT
 from homes import Home
 from server.scripted import Sent, Served, eventually, parsed, serving
 from unchunk.chat.turn import NO_MODEL
+from unchunk.engine import Engine
 from unchunk.server.options import Options
 from unchunk.settings import load
 from unchunk.wiring import open_engine
@@ -68,7 +69,7 @@ def place(
     home = Home(folder)
     for name, text in (("harbour.md", HARBOUR), ("lighthouse.md", LIGHTHOUSE)):
         home.file(name, text)
-    with ScriptedModel() as model:
+    with towns.model() as model:
         chosen: dict[str, str | float] = {
             "embedder": "hashing",
             "chunk_size": 200,
@@ -77,18 +78,31 @@ def place(
             "chat_timeout": 5.0,
             **settings,
         }
-        loaded = load(home.folder, {}, **chosen)
-
-        async def fill() -> None:
-            engine = await open_engine(loaded)
-            await engine.add(home.files)
-            await engine.close()
-
-        asyncio.run(fill())
-        with serving(lambda: open_engine(loaded), options) as served:
+        with _served(home, options, chosen) as served:
             whole = Place(served, model)
             with whole.client:
                 yield whole
+
+
+@contextmanager
+def _served(
+    home: Home, options: Options | None, chosen: dict[str, str | float]
+) -> Iterator[Served]:
+    """With all files of the home in its library."""
+
+    async def fill(engine: Engine) -> None:
+        await engine.add(home.files)
+
+    if towns.is_on():
+        folder = home.folder.parent
+        towns.done(folder, chosen, fill)
+        with towns.housed(folder, (), options, chosen) as (served, _):
+            yield served
+        return
+    home.run(fill, **chosen)
+    loaded = load(home.folder, {}, **chosen)
+    with serving(lambda: open_engine(loaded), options) as served:
+        yield served
 
 
 # Document 002: with RAG, without it, and when its source is gone

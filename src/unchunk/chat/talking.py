@@ -117,6 +117,10 @@ class Talking:
     ) -> None:
         await self._answering.conversations.delete(self._whose(owner), conversation)
 
+    async def abandon(self) -> int:
+        """Give up questions, all owners', that a process has left in the midst of its answer."""
+        return await self._answering.conversations.abandon()
+
     async def prompts(self, *, owner: OwnerId | None = None) -> dict[str, str]:
         """What the model is told of questions about a folder, by folder."""
         return await self._answering.prompts.prompts(self._whose(owner))

@@ -32,9 +32,15 @@ def add(session: Session, paths: tuple[str, ...], folder: str) -> int:
 
 @click.command()
 @click.argument("documents", nargs=-1)
+@click.option("--queue", is_flag=True, help="Leave it to the workers, and do not wait for them.")
 @with_session
-def retry(session: Session, documents: tuple[str, ...]) -> int:
+def retry(session: Session, documents: tuple[str, ...], *, queue: bool) -> int:
     """Go on with documents that failed or were interrupted: all, or those named."""
+    if queue:
+        queued = session.library.enqueue(*documents)
+        session.result({"queued": queued})
+        session.say(f"{len(queued)} documents are queued for the workers")
+        return 0
     with bars(hidden=session.as_json) as progress:
         outcomes = session.library.retry(*documents, report=progress.event, found=progress.found)
     return _tell(session, outcomes)

@@ -11,11 +11,13 @@ from unchunk.cli.evaluate import evaluate
 from unchunk.cli.keys import keys
 from unchunk.cli.library import COMMANDS
 from unchunk.cli.mcp import mcp
+from unchunk.cli.migrate import migrate
 from unchunk.cli.models import models
 from unchunk.cli.recover import recover
 from unchunk.cli.search import search
 from unchunk.cli.serve import serve
 from unchunk.cli.stitch import stitch
+from unchunk.cli.worker import worker
 from unchunk.telemetry import show_logs
 
 
@@ -44,9 +46,11 @@ for command in (
     conversations,
     prompt,
     serve,
+    worker,
     keys,
     mcp,
     evaluate,
+    migrate,
     models,
     recover,
     stitch,

@@ -30,9 +30,20 @@ from unchunk.wiring import INCOMING, open_engine
     default=True,
     help="Whether a new library has a few documents in it to try.",
 )
+@click.option(
+    "--work/--no-work",
+    default=True,
+    help="Whether it takes documents in itself, or leaves that to `unchunk worker`.",
+)
 @with_session
 def serve(
-    session: Session, host: str, port: int | None, resume_seconds: float, *, sample: bool
+    session: Session,
+    host: str,
+    port: int | None,
+    resume_seconds: float,
+    *,
+    sample: bool,
+    work: bool,
 ) -> None:
     """Serve the library: its page, chat, streams, and Chunkenizer's routes.
 
@@ -66,6 +77,7 @@ def serve(
         max_upload=settings.max_bytes,
         upload_folder=settings.home / INCOMING,
         sample=sample,
+        work=work,
         run_secret=notice.secret,
     )
 

@@ -137,8 +137,10 @@ async def _unpack(parts: Parts, flow: Flow, archive: zipfile.ZipFile, entry: Ent
         checksum=entry.checksum,
         size=entry.size,
         blob=blob,
+        taken=True,
     )
     draft = document.draft
+    fresh = draft is not None and bool(blob) and draft.blob == blob
     async with parts.desk.hold(document.id), parts.spaces.using() as space:
         # What another draft left; where that cannot be now, it goes at the next start.
         with suppress(OutputError, TransientError):
@@ -151,6 +153,10 @@ async def _unpack(parts: Parts, flow: Flow, archive: zipfile.ZipFile, entry: Ent
             return False
         if document.draft is None or document.draft.generation != draft.generation:
             return False  # somebody else was quicker
+        if not fresh:
+            document = await parts.catalog.renew(document.id, draft.generation)
+            draft = document.draft
+            assert draft is not None, "what is renewed is a draft"
         if entry.original:
             await _put(parts, archive, f"{entry.at}/original", draft)
         text = (await asyncio.to_thread(archive.read, f"{entry.at}/text")).decode()
@@ -159,7 +165,6 @@ async def _unpack(parts: Parts, flow: Flow, archive: zipfile.ZipFile, entry: Ent
         )
         if entry.embedder == space.identity.fingerprint:
             await _remember(parts, archive, entry.at, document, extracted)
-        await space.index.delete(document.id, [draft.generation])
         whole = await write(parts, document, draft, extracted, lambda *_: None)
         # Before it can be found: no filter is to see it without them.
         with suppress(NotFoundError):

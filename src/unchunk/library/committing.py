@@ -82,8 +82,6 @@ class Flow:
         self.width = width
         self.committer = Committer(parts)
         self.room = Room(size)
-        self.rewriting = 0
-        self.unfinished = False
 
 
 async def each(items: Iterable[T], width: int, work: Callable[[T], Awaitable[R]]) -> list[R]:

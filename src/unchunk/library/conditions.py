@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable
+from contextlib import suppress
 
 from unchunk.errors import UnchunkError
 from unchunk.library.parts import Parts
 from unchunk.library.watching import EMBEDDER
+from unchunk.ports import Degradable
 from unchunk.telemetry import Condition
 
 OK = Condition(ok=True)
@@ -22,12 +24,28 @@ async def conditions(parts: Parts) -> dict[str, Condition]:
     An embedder of somebody else's is judged by its last call. One of this machine is asked as
     long as it has not answered, which loads it.
     """
+    with suppress(UnchunkError):  # that of the catalog is told below
+        await parts.spaces.refresh()
     indexes = [one.index.census(NOBODY) for one in parts.spaces.all]
     catalog, embedder, *found = await asyncio.gather(
         _told(parts.catalog.revision()), _embedder(parts), *map(_told, indexes)
     )
-    index = next((one for one in found if not one.ok), OK)
+    index = next((one for one in found if not one.ok), None) or await _degraded(parts)
     return {"catalog": catalog, "index": index, "embedder": embedder}
+
+
+async def _degraded(parts: Parts) -> Condition:
+    """Of indexes that answer: what of them is lost, if they can tell."""
+    for space in parts.spaces.all:
+        if isinstance(space.index, Degradable):
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    told = await space.index.degraded()
+            except (TimeoutError, UnchunkError) as error:
+                told = str(error) or "how the index is cannot be learned"
+            if told:
+                return Condition(ok=True, reason=f"degraded: {told}")
+    return OK
 
 
 async def _embedder(parts: Parts) -> Condition:

@@ -22,6 +22,8 @@ from unchunk.text.chunking import uncovered
 
 Kind = Literal["text", "original", "index", "leftover"]
 Watch = Callable[[int, int], None]
+# So long another process may need from making something remains to holding its document.
+_BREATH = 0.5
 # How many chunks of a document there are, by space and generation.
 _Kept = dict[tuple[str, int], int]
 
@@ -96,7 +98,7 @@ async def _settled(
     """What is wrong with a document that nobody changed while it was looked at."""
     while faults := await look(document):
         again = await _again(parts, document)
-        if parts.desk.is_held(identity):
+        if await parts.desk.is_held(identity):
             break
         if again == document:
             return faults
@@ -217,8 +219,10 @@ async def _leftovers(parts: Parts) -> AsyncIterator[_Fault]:
     """What a crash left behind and the next start did not yet remove."""
     # Twice: whoever made them remains holds their document by then, or has purged them.
     before = set(await parts.catalog.remains())
+    if before and parts.desk.is_shared:
+        await asyncio.sleep(_BREATH)
     for one in await parts.catalog.remains():
-        if one in before and not parts.desk.is_held(one.document):
+        if one in before and not await parts.desk.is_held(one.document):
             found = f"generation {one.generation} was not purged"
             yield _Fault("leftover", found, partial(purge, parts, [one]), one.document)
     # Originals first: one that comes in later is noted before it is kept. And once more: one

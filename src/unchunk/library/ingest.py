@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Literal, NamedTuple, Protocol
 from uuid import uuid4
@@ -12,6 +12,7 @@ from unchunk.domain import Document, DocumentId, NewFile, OwnerId, Version, Whol
 from unchunk.errors import (
     ExtractionCode,
     ExtractionError,
+    IndexUnavailableError,
     InvalidInputError,
     NotFoundError,
     ProviderRefusedError,
@@ -59,6 +60,9 @@ class Outcome:
 
 Report = Callable[[Event], None]
 
+# So long after a file was noted, whoever noted it may be busy with its bytes.
+_ON_THEIR_WAY = timedelta(minutes=2)
+
 
 class _GoOn(Protocol):
     """What becomes of a draft; `fresh` tells that nobody ever worked on it."""
@@ -94,7 +98,7 @@ class Ingest:
         index. With `said` it is a new document in any case, under a name that is free, and that
         is noted of it.
         """
-        return await self._staged(owner, folder, source, self._kept, said=said)
+        return await self._staged(owner, folder, source, self._kept, said=said, taken=False)
 
     async def resume(self, documents: Iterable[Document]) -> list[Outcome]:
         """Go on with documents that are pending or failed, from the bytes that are kept."""
@@ -114,10 +118,11 @@ class Ingest:
         go_on: _GoOn,
         *,
         said: NewFile | None = None,
+        taken: bool = True,
     ) -> Outcome:
         """Copy a file aside, note it as a draft, and go on with it."""
         parts = self._parts
-        begin = partial(parts.catalog.begin, distinct=said is not None, said=said)
+        begin = partial(parts.catalog.begin, distinct=said is not None, said=said, taken=taken)
         try:
             name = check_name(source.name)
         except InvalidInputError as error:
@@ -147,8 +152,8 @@ class Ingest:
     async def _as_it_was(self, document: Document, live: Version) -> Outcome:
         """What was to replace it goes; whoever works on that just now takes it along."""
         parts = self._parts
-        if not parts.desk.is_held(document.id):
-            async with parts.desk.hold(document.id):
+        async with parts.desk.hold_if_free(document.id) as is_free:
+            if is_free:
                 # Where that cannot be now, it goes at the next start.
                 with suppress(TransientError):
                     await purge_document(parts, document.id)
@@ -157,7 +162,7 @@ class Ingest:
     async def _kept(self, document: Document, staged: Staged, *, fresh: bool) -> Outcome:  # noqa: ARG002 - as `_alone`
         parts, draft = self._parts, document.draft
         assert draft is not None, "only drafts are kept"
-        async with parts.desk.hold(draft.blob):
+        async with parts.desk.hold_here(draft.blob):
             await parts.blobs.put(draft.blob, staged.path)
             if not await self._is_wanted(document, draft):
                 await parts.blobs.delete(draft.blob)
@@ -188,21 +193,22 @@ class Ingest:
     ) -> Outcome:
         """Work on a draft while nobody else works on that document, or on the same bytes.
 
-        `fresh` tells that nobody ever did.
+        `fresh` tells that it was made for this, and nobody ever worked on it.
         """
         parts, draft = self._parts, document.draft
         assert draft is not None, "only drafts are worked on"
         async with (
             parts.desk.hold(document.id),
-            parts.desk.hold(f"{document.owner} {draft.checksum}"),
+            parts.desk.hold_here(f"{document.owner} {draft.checksum}"),
             # Its bytes may be on their way yet.
-            parts.desk.hold(draft.blob),
+            parts.desk.hold_here(draft.blob),
         ):
             try:
                 document = await parts.catalog.get(document.owner, document.id)
             except NotFoundError:
                 return self._overtaken(document)
-            if document.draft is None or document.draft.generation != draft.generation:
+            now = document.draft
+            if now is None or (now.checksum, now.blob) != (draft.checksum, draft.blob):
                 live = document.live
                 if live is not None and live.checksum == draft.checksum:
                     return self._unchanged(document, live)  # another brought the same in
@@ -211,12 +217,18 @@ class Ingest:
                 await parts.blobs.put(draft.blob, staged.path)
             if self._down:
                 return self._waits(document, self._down)
-            return await self._work(document, draft, fresh=fresh)
+            if not fresh or now.generation != draft.generation:
+                # Somebody may have worked on it, and may yet, however long ago that was.
+                try:
+                    document = await parts.catalog.renew(document.id, now.generation)
+                except NotFoundError:
+                    return self._overtaken(document)
+            return await self._work(document)
 
-    async def _work(self, document: Document, draft: Version, *, fresh: bool) -> Outcome:
+    async def _work(self, document: Document) -> Outcome:
         """A draft whose bytes are kept becomes live, or fails and says why."""
         try:
-            whole = await self._write(document, draft, fresh=fresh)
+            whole = await self._write(document)
         except ExtractionError as error:
             return await self._fail(document, error.code, str(error))
         except ProviderRefusedError as error:
@@ -237,20 +249,37 @@ class Ingest:
         log("%s %s: %d chunks", result, document.name, len(whole.chunks))
         return self._done(Outcome(document.name, result, document.id, len(whole.chunks), same_as))
 
-    async def _write(self, document: Document, draft: Version, *, fresh: bool) -> Whole | None:
+    def _is_young(self, document: Document) -> bool:
+        """Whether another process may yet be about to keep its bytes."""
+        age = datetime.now(UTC) - document.updated_at
+        return self._parts.desk.is_shared and age < _ON_THEIR_WAY
+
+    async def _write(self, document: Document) -> Whole | None:
         """What is now live; None if it was overtaken on the last steps."""
-        parts = self._parts
-        with parts.telemetry.stage("extract"):
-            async with parts.blobs.local(draft.blob) as path:
-                extracted = await parts.extractor.extract(path, document.name)
+        parts, draft = self._parts, document.draft
+        assert draft is not None, "only drafts are worked on"
+        try:
+            with parts.telemetry.stage("extract"):
+                async with parts.blobs.local(draft.blob) as path:
+                    extracted = await parts.extractor.extract(path, document.name)
+        except NotFoundError:
+            if self._is_young(document):
+                raise TransientError("its bytes are on their way") from None
+            raise
         self._report(Event("extracted", document.name))
-        async with parts.spaces.using() as space:
-            if not fresh:
-                # An earlier attempt may have left points, and more of them than there are now.
-                await space.index.delete(document.id, [draft.generation])
-            step = partial(self._step, document.name)
-            whole = await write(parts, document, draft, extracted, step)
-            return whole if await self._flow.committer.commit(whole) else None
+        step = partial(self._step, document.name)
+        while True:
+            async with parts.spaces.using() as space:
+                try:
+                    whole = await write(parts, document, draft, extracted, step)
+                    if await self._flow.committer.commit(whole):
+                        return whole
+                except IndexUnavailableError:
+                    if not await parts.spaces.is_gone(space):
+                        raise
+            # The library may have been migrated meanwhile, by another process; then once more.
+            if not await parts.spaces.is_gone(space):
+                return None
 
     def _waits(self, document: Document, why: str) -> Outcome:
         log("%s waits: %s", document.name, why)

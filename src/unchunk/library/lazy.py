@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from unchunk.domain import ChunkKey, DocumentId, Scored, Terms, Within
 from unchunk.errors import IndexUnavailableError, UnchunkError
-from unchunk.ports import Index, Point, Vectors
+from unchunk.ports import Degradable, Index, Point, Vectors, search_many
 
 
 class LazyIndex:
@@ -28,6 +28,15 @@ class LazyIndex:
 
     async def search(self, query: Vectors | Terms, within: Within, limit: int) -> list[Scored]:
         return await (await self._opened()).search(query, within, limit)
+
+    async def search_many(
+        self, queries: Sequence[Vectors | Terms], within: Within, limit: int
+    ) -> list[list[Scored]]:
+        return await search_many(await self._opened(), queries, within, limit)
+
+    async def degraded(self) -> str:
+        index = await self._opened()
+        return await index.degraded() if isinstance(index, Degradable) else ""
 
     async def fetch(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vectors]:
         return await (await self._opened()).fetch(keys)

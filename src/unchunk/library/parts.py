@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unchunk.library.desk import Desk
+from unchunk.library.sharing import Sharing
 from unchunk.library.spaces import Spaces
 from unchunk.ports import Blobs, Catalog, Extractor, Lexicon, Pages, VectorCache
 from unchunk.telemetry import Telemetry
@@ -23,4 +24,5 @@ class Parts:
     telemetry: Telemetry
     incoming: Path
     max_bytes: int
+    sharing: Sharing
     desk: Desk = field(default_factory=Desk)

@@ -1,7 +1,8 @@
 """What nobody sees any more goes out of index, blobs and cache, and then it is counted."""
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 
 from unchunk.domain import Document, DocumentId, Remains
@@ -9,6 +10,9 @@ from unchunk.errors import NotFoundError, OutputError, TransientError
 from unchunk.library.parts import Parts
 from unchunk.ports import Index
 from unchunk.telemetry import log
+
+# Documents whose remains go together: a flush costs the same for one as for many.
+_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +45,10 @@ async def delete(parts: Parts, documents: Sequence[Document]) -> list[Receipt]:
     for one in documents:
         with suppress(NotFoundError):
             buried[one.id] = one.name, await parts.catalog.bury(one.owner, one.id)
-            # Whoever is writing it now stops at the next batch; what they wrote then goes, too.
-            parts.desk.dismiss(one.id)
+    # Whoever is writing one now stops at the next batch; what they wrote then goes, too.
+    await parts.desk.dismiss(*buried)
     parts.telemetry.count("deleted_documents", len(buried))
-    async with AsyncExitStack() as stack:
-        # In one order, so that no two wait for each other.
-        for document in sorted(buried):
-            await stack.enter_async_context(parts.desk.hold(document))
+    async with parts.desk.hold(*buried):
         remains = [one for _, its in buried.values() for one in its]
         log("deleted %s: %d versions to purge", ", ".join(buried), len(remains))
         problem = ""
@@ -64,6 +65,9 @@ async def delete(parts: Parts, documents: Sequence[Document]) -> list[Receipt]:
 
 async def purge(parts: Parts, remains: Sequence[Remains]) -> None:
     """Remove versions for good. Can be called again after it failed: each step can be."""
+    if any(not one.space and not one.gone for one in remains):
+        # Somebody may be writing one of them, who slept and does not know that it is to go.
+        remains = await parts.catalog.revoke(remains)
     if not remains:
         return
 
@@ -86,18 +90,34 @@ async def purge_document(parts: Parts, document: DocumentId) -> None:
     await purge(parts, [one for one in await parts.catalog.remains() if one.document == document])
 
 
-async def sweep(parts: Parts) -> int:
-    """Take chunks out of the index that are of no live version and of none that comes in."""
-    swept = 0
-    for space in parts.spaces.all:
-        census = await space.index.census()
-        documents = {one.id: one for one in await parts.catalog.find()}
-        for (identity, generation), count in census.items():
-            if not belongs(documents.get(identity), generation, space.name):
-                await space.index.delete(identity, [generation])
-                swept += count
-        await space.index.flush()
-    return swept
+async def purge_remains(parts: Parts, known: Sequence[Remains]) -> int:
+    """Of what is known to be left, remove what nobody works on, and tell how many versions."""
+    versions = {(one.document, one.generation) for one in known}
+    left = {document for document, _ in versions}
+    free = sorted(left - await parts.desk.held(sorted(left)))
+    purged = 0
+    for at in range(0, len(free), _AT_ONCE):
+        some = free[at : at + _AT_ONCE]
+        async with parts.desk.hold_if_free(*some) as is_free:
+            if is_free:
+                purged += await _purge_some(parts, some, versions)
+                continue
+        # Somebody took one of them meanwhile.
+        for one in some:
+            async with parts.desk.hold_if_free(one) as is_free:
+                purged += await _purge_some(parts, [one], versions) if is_free else 0
+    return purged
+
+
+async def _purge_some(
+    parts: Parts, documents: Sequence[DocumentId], versions: AbstractSet[tuple[DocumentId, int]]
+) -> int:
+    """Asked for again: who held one before has purged it, or made it live."""
+    wanted = {one for one in versions if one[0] in documents}
+    left = await parts.catalog.remains()
+    remains = [one for one in left if (one.document, one.generation) in wanted]
+    await purge(parts, remains)
+    return len(remains)
 
 
 def belongs(document: Document | None, generation: int, space: str) -> bool:

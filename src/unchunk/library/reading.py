@@ -1,10 +1,11 @@
 """The documents of a library as they are kept: which there are, and what each of them says."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from unchunk.domain import (
     Chunk,
@@ -13,6 +14,7 @@ from unchunk.domain import (
     FolderCount,
     Heading,
     Mark,
+    Opened,
     OwnerId,
     Status,
     Version,
@@ -24,6 +26,9 @@ from unchunk.library.writing import count_tokens
 # A shorter beginning of an id is taken for a name that was mistyped.
 _SHORTEST_PREFIX = 6
 _PIECE = 1 << 20
+_TRIES = 8
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,13 @@ class Reading:
         """A document by its id alone: for programs, which should not depend on what else is there."""
         return await self._parts.catalog.get(self._whose(owner), document)
 
+    async def twin(self, document: Document) -> str:
+        """What else its owner calls the same bytes; empty if nothing."""
+        version = document.live or document.draft
+        checksum = version.checksum if version else ""
+        found = await self._parts.catalog.find(document.owner, checksum=checksum)
+        return next((one.name for one in found if one.id != document.id), "")
+
     async def text(
         self,
         reference: str,
@@ -113,8 +125,26 @@ class Reading:
         owner: OwnerId | None = None,
     ) -> str:
         """The canonical text, or a part of it."""
-        document = await self.document(reference, owner=owner)
-        return await self._parts.catalog.text(live_of(document), start, end)
+        _, _, text = await self.cut(reference, lambda _: (start, end), owner=owner)
+        return text
+
+    async def cut(
+        self,
+        reference: str,
+        bounds: Callable[[int], tuple[int, int | None]],
+        *,
+        owner: OwnerId | None = None,
+    ) -> tuple[Document, int, str]:
+        """A document, where the part of its text begins, and the part, all of one version.
+
+        `bounds` says which part is wanted of a text of that length.
+        """
+
+        async def read(document: Document, version: Version) -> tuple[Document, int, str]:
+            start, end = bounds(version.text_length)
+            return document, start, await self._parts.catalog.text(version, start, end)
+
+        return await self._of_live(reference, owner, read)
 
     async def pieces(
         self, reference: str, *, owner: OwnerId | None = None
@@ -125,9 +155,11 @@ class Reading:
             yield await self._parts.catalog.text(version, start, start + _PIECE)
 
     async def outline(self, reference: str, *, owner: OwnerId | None = None) -> Outline:
-        document = await self.document(reference, owner=owner)
-        version = live_of(document)
-        return Outline(document, version, *await self._parts.catalog.outline(version))
+
+        async def read(document: Document, version: Version) -> Outline:
+            return Outline(document, version, *await self._parts.catalog.outline(version))
+
+        return await self._of_live(reference, owner, read)
 
     async def chunks(
         self,
@@ -138,14 +170,49 @@ class Reading:
         owner: OwnerId | None = None,
     ) -> list[tuple[Chunk, str]]:
         """Chunks with what each says, `last` included. Costs what is asked for."""
-        document = await self.document(reference, owner=owner)
-        count = live_of(document).chunk_count
-        wanted = range(max(0, first), count if last is None else min(last + 1, count))
-        found = await self._parts.catalog.open(document.owner, {document.id: wanted})
-        if document.id not in found:
-            raise NotFoundError(f"there is no document {document.id!r}")
-        pieces = found[document.id].chunks
-        return [pieces[at] for at in wanted if at in pieces]
+        opened = await self.opened(reference, first, last, owner=owner)
+        return [opened.chunks[at] for at in sorted(opened.chunks)]
+
+    async def opened(
+        self,
+        reference: str,
+        first: int = 0,
+        last: int | None = None,
+        *,
+        owner: OwnerId | None = None,
+    ) -> Opened:
+        """The same with the version that they are of."""
+
+        async def read(document: Document, version: Version) -> Opened:
+            count = version.chunk_count
+            wanted = range(max(0, first), count if last is None else min(last + 1, count))
+            found = await self._parts.catalog.open(document.owner, {document.id: wanted})
+            opened = found.get(document.id)
+            if opened is None or opened.version.generation != version.generation:
+                raise NotFoundError(f"there is no document {document.id!r}")
+            return opened
+
+        return await self._of_live(reference, owner, read)
+
+    async def _of_live(
+        self,
+        reference: str,
+        owner: OwnerId | None,
+        read: Callable[[Document, Version], Awaitable[T]],
+    ) -> T:
+        """What `read` gives of the live version; of the next one, if that took its place meanwhile."""
+        seen = None
+        for _ in range(_TRIES):
+            document = await self.document(reference, owner=owner)
+            version = live_of(document)
+            if seen is not None and seen[1] == version.generation:
+                break
+            try:
+                return await read(document, version)
+            except NotFoundError as error:
+                seen = error, version.generation
+        assert seen is not None
+        raise seen[0]
 
     @asynccontextmanager
     async def original(

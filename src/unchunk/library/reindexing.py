@@ -12,12 +12,10 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from unchunk.domain import Document, Extracted, Version
-from unchunk.errors import IntegrityError, NotFoundError
+from unchunk.errors import IndexUnavailableError, IntegrityError, NotFoundError
 from unchunk.library.committing import Flow, each
 from unchunk.library.parts import Parts
 from unchunk.library.writing import write
-
-UNFINISHED = "unfinished generations"
 
 Report = Callable[[str, int, int], None]
 Read = Callable[[Parts, Document, Version], Awaitable[Extracted]]
@@ -36,19 +34,15 @@ async def migrate(parts: Parts, flow: Flow, report: Report) -> Reindexed:
     await parts.spaces.adopt()
     live = [document for document in await parts.catalog.find() if document.live]
     chosen = [document for document in live if not is_current(parts, document)] or live
-    total, dropped = 0, await parts.spaces.retire(partial(_in_use, parts)) if not chosen else []
+    total, dropped = 0, await parts.spaces.retire() if not chosen else []
     while chosen:
         done = (await reindex(parts, chosen, flow, report)).documents
         total += done
-        dropped += await parts.spaces.retire(partial(_in_use, parts))
+        dropped += await parts.spaces.retire()
         # Files that were on their way into the old space meanwhile.
         live = [document for document in await parts.catalog.find() if document.live]
         chosen = [document for document in live if not is_current(parts, document)] if done else []
     return Reindexed(total, tuple(dropped))
-
-
-async def _in_use(parts: Parts) -> set[str]:
-    return {one.live.space for one in await parts.catalog.find() if one.live}
 
 
 async def reindex(
@@ -63,10 +57,6 @@ async def reindex(
     `read` is where their texts come from: the catalog, if not told otherwise.
     """
     read = read or stored
-    # Unlike a draft, a generation that is never finished is listed nowhere: after a crash the
-    # next start looks for such chunks.
-    flow.rewriting += 1
-    await parts.catalog.note(UNFINISHED, "yes")
 
     async def one(document: Document) -> bool:
         size = document.live.text_length if document.live else 0
@@ -76,7 +66,7 @@ async def reindex(
                 version = (await parts.catalog.get(document.owner, document.id)).live
                 if version is None:
                     return False
-                async with parts.spaces.using():
+                async with parts.spaces.using() as space:
                     extracted = await read(parts, document, version)
                     generation = await parts.catalog.next_generation(document.id)
                     version = replace(version, generation=generation)
@@ -85,17 +75,12 @@ async def reindex(
                     return await flow.committer.commit(whole)
             except NotFoundError:
                 return False  # deleted meanwhile
+            except IndexUnavailableError:
+                if await parts.spaces.is_gone(space):
+                    return False  # migrated meanwhile, elsewhere
+                raise
 
-    try:
-        done = sum(await each(documents, flow.width, one))
-    except BaseException:
-        flow.unfinished = True
-        raise
-    finally:
-        flow.rewriting -= 1
-    if not flow.rewriting and not flow.unfinished:
-        await parts.catalog.note(UNFINISHED, "")
-    return Reindexed(done)
+    return Reindexed(sum(await each(documents, flow.width, one)))
 
 
 def is_current(parts: Parts, document: Document) -> bool:

@@ -8,14 +8,13 @@ when nothing lives there any more.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
-from hashlib import sha256
 from typing import TypeVar
 
-from unchunk.domain import Chunking, ChunkingStrategy, EmbedderIdentity, Space
+from unchunk.domain import EmbedderIdentity, Space
 from unchunk.errors import (
     IndexUnavailableError,
     IntegrityError,
@@ -24,30 +23,31 @@ from unchunk.errors import (
     TransientError,
     UnchunkError,
 )
+from unchunk.library.desk import Desk
 from unchunk.library.lazy import LazyIndex
-from unchunk.ports import Catalog, Embedder, Index, Indexes, OpenSpace
+from unchunk.library.recipes import (
+    ACTIVE,
+    CHUNKING,
+    KEYS,
+    Wanted,
+    chunking_in,
+    kind_of,
+    name_of,
+    noted_spaces,
+    without_password,
+)
+from unchunk.ports import SPACE, Catalog, Embedder, Index, Indexes, OpenSpace
 from unchunk.telemetry import log
 
 T = TypeVar("T")
 
-_ACTIVE = "active space"
-_CHUNKING = "chunking"
-_SPACE = "space "
+# Whoever changes which spaces there are holds this, among all processes.
+_MIGRATION = "spaces"
 
 # Makes an embedder from how it is named in the settings, and from what is known of it.
 MakeEmbedder = Callable[[str, EmbedderIdentity | None], Awaitable[Embedder]]
 # Makes what keeps indexes, from how the settings name it.
 MakeIndexes = Callable[[str], Indexes]
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the settings ask for; `embedder` and `index` as they name them."""
-
-    embedder: str
-    chunking: Chunking
-    index: str
-    language: str
 
 
 class Spaces:
@@ -59,8 +59,13 @@ class Spaces:
         make_indexes: MakeIndexes,
         make: MakeEmbedder,
         wanted: Wanted,
+        desk: Desk,
     ) -> None:
         self._catalog = catalog
+        self._desk = desk
+        self._noted: dict[str, str] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._is_closed = False
         self._make_indexes = make_indexes
         self._indexes = {wanted.index: make_indexes(wanted.index)}
         self._make = make
@@ -79,22 +84,63 @@ class Spaces:
 
         No index is touched, and an embedder that is not to be had is told when it is needed.
         """
-        notes = await self._catalog.notes()
-        for key, value in notes.items():
-            if key.startswith(_SPACE) and value:
-                await self._open_known(key.removeprefix(_SPACE), json.loads(value))
-        if _ACTIVE not in notes:
+        async with self._migrating:
+            await self._take_over(await self._catalog.notes())
+        if not self._active:
             try:
-                await self.adopt()
+                await self.settle()
             except TransientError as error:
                 self._problems[""] = error
+
+    async def settle(self) -> None:
+        """Make a fresh library what the settings want, unless another process has done so."""
+        async with self._migrating, self._desk.hold(_MIGRATION):
+            await self._take_over(await self._catalog.notes())
+            if not self._active:
+                await self._adopt()
+
+    async def refresh(self) -> bool:
+        """See which spaces there are by now, for other processes change them, too.
+
+        Tells whether that is otherwise than it was. Costs nothing where there are no others.
+        """
+        # Whoever migrates here knows better than what is noted just now.
+        if not self._desk.is_shared or self._migrating.locked():
+            return False
+        async with self._migrating:
+            before = self._active, set(self._open)
+            await self._take_over(await self._catalog.notes())
+            return before != (self._active, set(self._open))
+
+    async def _take_over(self, notes: Mapping[str, str]) -> None:
+        """Be as the catalog notes it."""
+        noted = {key: it for key, it in notes.items() if key.startswith(KEYS)}
+        if ACTIVE not in noted or noted == self._noted:
             return
-        self._active = notes[_ACTIVE]
-        self.chunking = _read_chunking(notes[_CHUNKING])
-        if self._active not in self._open:
+        known = noted_spaces(noted)
+        for name, recipe in known.items():
+            if name not in self._open:
+                await self._open_known(name, recipe)
+        active = noted[ACTIVE]
+        if active not in self._open:
             raise IntegrityError(
-                f"the catalog does not know its own index {self._active!r}; restore a backup"
+                f"the catalog does not know its own index {active!r}; restore a backup"
             )
+        self._active, self.chunking = active, chunking_in(noted[CHUNKING])
+        for name in [name for name in self._open if name not in known]:
+            leaving = asyncio.create_task(self._leave(self._open.pop(name)))
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
+        self._noted = noted
+
+    async def _leave(self, space: OpenSpace) -> None:
+        """Close one that another process retired, when nobody here uses it any more."""
+        await self._unused(space.name)
+        await _close(space)
+
+    async def _unused(self, name: str) -> None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._users.get(name))
 
     @property
     def active(self) -> OpenSpace:
@@ -112,20 +158,28 @@ class Spaces:
 
     async def everywhere(self, work: Callable[[Index], Awaitable[T]]) -> dict[str, T]:
         """What `work` gives in each space, by name, but for those that are dropped meanwhile."""
+        await self.refresh()
         found = {}
         for space in self.all:
             try:
                 found[space.name] = await work(space.index)
             except IndexUnavailableError:
-                if space in self.all:
+                if not await self.is_gone(space):
                     raise
         return found
+
+    async def is_gone(self, space: OpenSpace) -> bool:
+        """Whether a space that cannot be used was dropped, here or elsewhere."""
+        if space in self.all:
+            await self.refresh()
+        # What is only closed is there the next time.
+        return space not in self.all and not self._is_closed
 
     @property
     def kind(self) -> str:
         """The kind of the active index."""
         recipe = self._recipes.get(self._active, {})
-        return _kind(recipe.get("index", self._wanted.index))
+        return kind_of(recipe.get("index", self._wanted.index))
 
     @property
     def embedder(self) -> Embedder:
@@ -144,8 +198,8 @@ class Spaces:
             for what, asked in (("embedder", wanted.embedder), ("language", wanted.language))
             if recipe[what] != asked
         ]
-        if _kind(recipe["index"]) != _kind(wanted.index):
-            changes.append(f"index {_kind(recipe['index'])!r}, not {_kind(wanted.index)!r}")
+        if kind_of(recipe["index"]) != kind_of(wanted.index):
+            changes.append(f"index {kind_of(recipe['index'])!r}, not {kind_of(wanted.index)!r}")
         if wanted.chunking != self.chunking:
             changes.append(f"chunks of {self.chunking}, not {wanted.chunking}")
         return changes
@@ -162,7 +216,8 @@ class Spaces:
 
     @asynccontextmanager
     async def using(self) -> AsyncIterator[OpenSpace]:
-        """The active space, which is not dropped while it is used."""
+        """The active space, which this process does not drop while it is used."""
+        await self.refresh()
         space = self.active
         self._users[space.name] = self._users.get(space.name, 0) + 1
         try:
@@ -174,46 +229,50 @@ class Spaces:
 
     async def adopt(self) -> None:
         """Make what the settings want the active space; what is in others stays until moved."""
-        async with self._migrating:
-            wanted, notes = self._wanted, await self._catalog.notes()
-            embedder = await self._make(wanted.embedder, None)
-            recipe = {
-                "embedder": wanted.embedder,
-                "index": wanted.index,
-                "language": wanted.language,
-                "identity": json.dumps(asdict(embedder.identity)),
-            }
-            name = _name(embedder.identity, wanted)
-            try:
-                if _ACTIVE in notes and not notes.get(_SPACE + name):
-                    # What was left there, where it could not be dropped, is out of date.
-                    await self._indexes_of(recipe).drop(name)
-            except BaseException:
-                await embedder.close()
-                raise
-            if name in self._open and self._open[name].embedder is not None:
-                await embedder.close()
-            else:
-                self._add(name, recipe, embedder.identity, embedder)
-            self._recipes[name] = recipe
-            await self._catalog.note(_SPACE + name, json.dumps(recipe))
-            await self._catalog.note(_CHUNKING, json.dumps(asdict(wanted.chunking)))
-            await self._catalog.note(_ACTIVE, name)
-            self._active, self.chunking = name, wanted.chunking
+        async with self._migrating, self._desk.hold(_MIGRATION):
+            await self._take_over(await self._catalog.notes())
+            await self._adopt()
 
-    async def retire(self, in_use: Callable[[], Awaitable[set[str]]]) -> list[str]:
-        """Drop the spaces that nobody uses and nothing lives in; their names are returned."""
+    async def _adopt(self) -> None:
+        wanted, notes = self._wanted, await self._catalog.notes()
+        embedder = await self._make(wanted.embedder, None)
+        recipe = {
+            "embedder": wanted.embedder,
+            "index": without_password(wanted.index),
+            "language": wanted.language,
+            "identity": json.dumps(asdict(embedder.identity)),
+        }
+        name = name_of(embedder.identity, wanted)
+        try:
+            if ACTIVE in notes and not notes.get(SPACE + name):
+                # What was left there, where it could not be dropped, is out of date.
+                await self._indexes_of(recipe).drop(name)
+        except BaseException:
+            await embedder.close()
+            raise
+        if name in self._open and self._open[name].embedder is not None:
+            await embedder.close()
+        else:
+            self._add(name, recipe, embedder.identity, embedder)
+        self._recipes[name] = recipe
+        await self._catalog.adopt_space(name, json.dumps(recipe))
+        await self._catalog.note(CHUNKING, json.dumps(asdict(wanted.chunking)))
+        await self._catalog.note(ACTIVE, name)
+        self._active, self.chunking = name, wanted.chunking
+
+    async def retire(self) -> list[str]:
+        """Drop the spaces that nothing lives in and nobody here uses; their names are returned.
+
+        Whoever writes into one elsewhere is refused by the catalog, and begins again.
+        """
         gone = []
-        async with self._migrating:
+        async with self._migrating, self._desk.hold(_MIGRATION):
             for name in [name for name in self._open if name != self._active]:
-                async with self._changed:
-                    while self._users.get(name):
-                        await self._changed.wait()
-                if name not in await in_use():
+                await self._unused(name)
+                if await self._catalog.retire_space(name):
                     gone.append(name)
                     await _close(self._open.pop(name))
                     await self._drop_former(name)
-                    await self._catalog.note(_SPACE + name, "")
         return gone
 
     async def _drop_former(self, name: str) -> None:
@@ -225,18 +284,24 @@ class Spaces:
 
     async def strays(self) -> list[str]:
         """Names of indexes that no space belongs to."""
-        # Noted before: one that is dropped meanwhile is no stray.
-        noted = await self._catalog.notes()
+        # Before and after: one that is made or dropped meanwhile is no stray.
+        known = noted_spaces(await self._catalog.notes()).keys() | self._open
         names = await self._indexes[self._wanted.index].names()
-        return [name for name in names if name not in self._open and not noted.get(_SPACE + name)]
+        known |= noted_spaces(await self._catalog.notes()).keys() | self._open
+        strays = [name for name in names if name not in known]
+        # Whoever migrates is about to drop what it has retired.
+        return [] if strays and await self._desk.is_held(_MIGRATION) else strays
 
     async def drop(self, name: str) -> None:
         """Remove a stray, unless it has become a space meanwhile."""
-        async with self._migrating:
-            if name not in self._open:
+        async with self._migrating, self._desk.hold(_MIGRATION):
+            if name not in noted_spaces(await self._catalog.notes()).keys() | self._open:
                 await self._indexes[self._wanted.index].drop(name)
 
     async def close(self) -> None:
+        self._is_closed = True
+        if self._leaving:
+            await asyncio.wait(self._leaving)
         for space in self._open.values():
             await _close(space)
         self._open.clear()
@@ -278,7 +343,7 @@ class Spaces:
         try:
             return await self._indexes_of(recipe).open(space)
         except PermanentError as error:
-            if _kind(recipe["index"]) == _kind(self._wanted.index):
+            if kind_of(recipe["index"]) == kind_of(self._wanted.index):
                 raise
             # It is to be left, and that must be possible without it.
             raise IndexUnavailableError(f"the former index cannot be used: {error}") from error
@@ -286,29 +351,14 @@ class Spaces:
     def _indexes_of(self, recipe: dict[str, str]) -> Indexes:
         """What keeps a space: of its own kind, and for that kind where the settings say it is."""
         index = recipe["index"]
-        if _kind(index) == _kind(self._wanted.index):
+        if kind_of(index) == kind_of(self._wanted.index):
             index = self._wanted.index
         if index not in self._indexes:
             self._indexes[index] = self._make_indexes(index)
         return self._indexes[index]
 
 
-def _kind(index: str) -> str:
-    """The kind of index: where a server of that kind is, may change."""
-    return index.partition(":")[0]
-
-
-def _name(identity: EmbedderIdentity, wanted: Wanted) -> str:
-    parts = (identity.fingerprint, _kind(wanted.index), wanted.language)
-    return sha256(repr(parts).encode()).hexdigest()[:16]
-
-
 async def _close(space: OpenSpace) -> None:
     await space.index.close()
     if space.embedder is not None:
         await space.embedder.close()
-
-
-def _read_chunking(value: str) -> Chunking:
-    record = json.loads(value)
-    return Chunking(ChunkingStrategy(**record["strategy"]), record["boundaries"])

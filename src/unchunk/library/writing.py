@@ -6,15 +6,17 @@ generation live; the points of the old one go out. A hit counts only if its gene
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 
 from unchunk.domain import Document, DocumentId, Extracted, Version, Whole
-from unchunk.errors import OutputError, TransientError
+from unchunk.errors import OutputError, TransientError, UnchunkError
 from unchunk.library.embedding import Vectoriser, batches, points
 from unchunk.library.layout import lay_out
 from unchunk.library.parts import Parts
 from unchunk.library.purging import purge
+from unchunk.ports import OpenSpace
 from unchunk.telemetry import log
 from unchunk.text.tokens import get_encoding
 
@@ -54,15 +56,30 @@ async def write(
     vectoriser = Vectoriser(embedder, parts.cache, parts.telemetry)
     step(0, len(chunks))
     for batch in batches(extracted.text, chunks):
-        parts.desk.check(document.id)
+        await _go_on(parts, space, version)
         vectors = await vectoriser.vectors(document.owner, document.id, batch.texts)
         with parts.telemetry.stage("terms"):
             made = points(document, version.generation, batch, vectors, parts.lexicon)
+        # Once more: embedding may have taken long.
+        await _go_on(parts, space, version)
         with parts.telemetry.stage("index"):
             await space.index.upsert(made)
         step(batch.chunks[-1].chunk_index + 1, len(chunks))
     parts.telemetry.count("chunks", len(chunks))
     return Whole(version, extracted.text, chunks, extracted.pages, extracted.headings)
+
+
+async def _go_on(parts: Parts, space: OpenSpace, version: Version) -> None:
+    """Raise if there is no more to write for. What was written so far then goes: whoever took over
+    may have purged this generation before the last of it came.
+    """
+    try:
+        parts.desk.check(version.document)
+    except UnchunkError:
+        with suppress(TransientError):
+            await space.index.delete(version.document, [version.generation])
+            await space.index.flush()
+        raise
 
 
 def count_tokens(text: str) -> int:
@@ -74,7 +91,8 @@ async def commit(parts: Parts, wholes: Sequence[Whole]) -> set[DocumentId]:
     """Make written versions live together, and remove those that they replace."""
     spaces = {space.name: space for space in parts.spaces.all}
     with parts.telemetry.stage("flush"):
-        for name in {whole.version.space for whole in wholes}:
+        # Into one that another process has retired nothing goes live.
+        for name in {whole.version.space for whole in wholes} & spaces.keys():
             await spaces[name].index.flush()
     with parts.telemetry.stage("commit"):
         live = set(await parts.catalog.go_live(wholes))

@@ -82,20 +82,21 @@ async def _rag_search(desk: Desk, given: RagSearch, _report: Report) -> str:
 
 
 async def _get_document(desk: Desk, given: GetDocument, _report: Report) -> str:
-    document = await _document(desk, given.document)
+    named = await _document(desk, given.document)
+
+    def bounds(length: int) -> tuple[int, int]:
+        wanted = length if given.end is None else min(given.end, length)
+        if given.start >= wanted and (given.start or given.end is not None):
+            raise InvalidInputError(
+                f"there is nothing from {given.start} to {wanted}: the text has {length} characters"
+            )
+        return given.start, min(wanted, given.start + MOST_TEXT)
+
+    document, _, text = await desk.engine.cut(named.id, bounds, owner=desk.owner)
     version = document.live
-    if version is None:
-        reason = document.error or "it is still on its way in"
-        raise NotFoundError(f"{document.name} has no text: {reason}")
-    length = version.text_length
-    wanted = length if given.end is None else min(given.end, length)
-    if given.start >= wanted and (given.start or given.end is not None):
-        raise InvalidInputError(
-            f"there is nothing from {given.start} to {wanted}: the text has {length} characters"
-        )
-    end = min(wanted, given.start + MOST_TEXT)
-    text = await desk.engine.text(document.id, given.start, end, owner=desk.owner)
-    if end < wanted:
+    assert version is not None
+    wanted = version.text_length if given.end is None else min(given.end, version.text_length)
+    if given.start + len(text) < wanted:
         # Behind a line, if one ends in the second half of it.
         text = text[: text.rfind("\n", MOST_TEXT // 2) + 1] or text
     return show_part(Part(document, version, given.start, text))

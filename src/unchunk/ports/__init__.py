@@ -5,7 +5,8 @@ suites in `unchunk.testing` say the same as these docstrings, in code.
 """
 
 from unchunk.ports.access import Keys
-from unchunk.ports.catalog import Blobs, Catalog, VectorCache
+from unchunk.ports.answering import Logged, News, Rates, StreamLog
+from unchunk.ports.catalog import SPACE, Blobs, Catalog, VectorCache
 from unchunk.ports.chat import (
     ChatModel,
     Conversations,
@@ -22,7 +23,15 @@ from unchunk.ports.filenotes import (
     KeptResponses,
     ResponseId,
 )
-from unchunk.ports.index import Index, Indexes, OpenSpace, Point
+from unchunk.ports.index import (
+    Degradable,
+    Index,
+    Indexes,
+    OpenSpace,
+    Point,
+    SearchesMany,
+    search_many,
+)
 from unchunk.ports.reading import Embedder, Extractor, Lexicon, Pages, Reranker, Role, Vectors
 from unchunk.ports.recovery import LostChunks, LostFile, LostFiles, LostStatus
 from unchunk.ports.sources import (
@@ -49,18 +58,37 @@ from unchunk.ports.stores import (
     Stores,
     VectorStore,
 )
+from unchunk.ports.work import (
+    DISMISSED,
+    DUE,
+    OVER,
+    Bell,
+    Job,
+    JobKind,
+    JobStage,
+    JobState,
+    Leases,
+    Progress,
+    Queue,
+)
 
 __all__ = [
+    "DISMISSED",
+    "DUE",
+    "OVER",
+    "SPACE",
     "Among",
     "Attribute",
     "Batch",
     "BatchId",
     "Batches",
+    "Bell",
     "Blobs",
     "Catalog",
     "ChatModel",
     "ChunkSource",
     "Conversations",
+    "Degradable",
     "Delta",
     "Embedder",
     "Extractor",
@@ -72,10 +100,16 @@ __all__ = [
     "ForeignDocument",
     "Index",
     "Indexes",
+    "Job",
+    "JobKind",
+    "JobStage",
+    "JobState",
     "KeptResponse",
     "KeptResponses",
     "Keys",
+    "Leases",
     "Lexicon",
+    "Logged",
     "LostChunks",
     "LostFile",
     "LostFiles",
@@ -85,21 +119,28 @@ __all__ = [
     "MemberStatus",
     "Members",
     "Message",
+    "News",
     "OpenSpace",
     "Page",
     "Pages",
     "Point",
+    "Progress",
     "Prompts",
+    "Queue",
+    "Rates",
     "Reranker",
     "ResponseId",
     "Role",
     "Sampling",
+    "SearchesMany",
     "SourceNature",
     "StoreFile",
     "StoreId",
     "Stores",
+    "StreamLog",
     "TokenUsage",
     "VectorCache",
     "VectorStore",
     "Vectors",
+    "search_many",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from unchunk.domain import (
     Chunk,
@@ -22,6 +22,9 @@ from unchunk.domain import (
     Whole,
 )
 from unchunk.ports.reading import Vectors
+
+SPACE: Final = "space "
+"""Before the name of a space, the key of the note that has its recipe; empty if it was retired."""
 
 
 class Catalog(Protocol):
@@ -42,6 +45,7 @@ class Catalog(Protocol):
         blob: str,
         distinct: bool = False,
         said: NewFile | None = None,
+        taken: bool = False,
     ) -> Document:
         """Note bytes that came in, as the draft of a new document or of the one of that name.
 
@@ -55,15 +59,26 @@ class Catalog(Protocol):
         cut where it would get longer than `LONGEST_NAME`. Otherwise, other bytes than it has are
         a document's to stay: it does not expire any more.
 
-        `said` is noted with it, as `FileNotes` tells it.
+        `said` is noted with it, as `FileNotes` tells it. With `taken` a draft that is made by this
+        call is the caller's to work on, without `renew`.
         """
         ...
 
     async def go_live(self, wholes: Sequence[Whole]) -> list[DocumentId]:
         """Make each version its document's live one, all or none, with text and chunks.
 
-        The ones that were live become remains. A draft of another generation stays. One whose
-        document was deleted meanwhile is left out, and only the ids of the others are returned.
+        The ones that were live become remains. A draft of another generation stays. Left out are
+        those whose document was deleted meanwhile, those whose generation is no more, because
+        another was given out for the same or because it was forgotten, and those in a space that
+        was retired. Only the ids of the others are returned.
+        """
+        ...
+
+    async def renew(self, document: DocumentId, generation: int) -> Document:
+        """Take up a draft. If somebody did so before, it gets a new generation, and what they
+        wrote of the old one is remains: it cannot go live any more, however late they are.
+
+        `NotFoundError` if it is no draft any more.
         """
         ...
 
@@ -72,7 +87,11 @@ class Catalog(Protocol):
         ...
 
     async def next_generation(self, document: DocumentId) -> int:
-        """A number that no version of this document has had, for writing it anew."""
+        """A number that no version of this document has had, for writing it anew.
+
+        It is listed as remains until it goes live, so that nothing is left behind by who does
+        not come that far. Of several that were given out, only the last can go live.
+        """
         ...
 
     async def bury(self, owner: OwnerId, document: DocumentId) -> list[Remains]:
@@ -83,6 +102,13 @@ class Catalog(Protocol):
 
     async def remains(self) -> list[Remains]:
         """All versions that have yet to go, those from before a crash too."""
+        ...
+
+    async def revoke(self, remains: Sequence[Remains]) -> list[Remains]:
+        """From now on none of them can go live; those that did not before are returned.
+
+        For who is about to take out what was written of them.
+        """
         ...
 
     async def forget(self, remains: Sequence[Remains]) -> None:
@@ -195,8 +221,24 @@ class Catalog(Protocol):
         """A number that grows with every change of what is live or said of it, whoever made it."""
         ...
 
+    async def adopt_space(self, name: str, recipe: str) -> None:
+        """Note a space, with what it takes to open it: what is written there can go live.
+
+        For one that was retired before, all drafts that somebody took up are renewed, and no
+        number that was given out counts: what was written there then is gone.
+        """
+        ...
+
+    async def retire_space(self, name: str) -> bool:
+        """Unless something is live in a space, nothing goes live there any more."""
+        ...
+
     async def note(self, key: str, value: str) -> None:
         """Keep a fact about the whole library, over the one of the same key."""
+        ...
+
+    async def note_once(self, key: str, value: str) -> str:
+        """Keep a fact unless there is one of that key; the one that is there then."""
         ...
 
     async def notes(self) -> dict[str, str]: ...
@@ -226,6 +268,14 @@ class VectorCache(Protocol):
 class Blobs(Protocol):
     """The original files, byte for byte."""
 
+    async def claim(self, library: str) -> None:
+        """Note at the place itself that it is this library's, for good.
+
+        Raises `InvalidSettingError` where it is another's: each would take the other's originals
+        for its own leftovers. Of libraries that come at the same time at most one gets it.
+        """
+        ...
+
     async def put(self, key: str, source: Path) -> None:
         """Keep a copy of `source`; when this returns, it survives a power cut."""
         ...
@@ -238,4 +288,16 @@ class Blobs(Protocol):
 
     async def keys(self) -> Mapping[str, int]:
         """Every key, with its size."""
+        ...
+
+    async def sweep(self, older_than: float = 3600.0) -> int:
+        """Remove what a crash left half-written, and tell how much that was.
+
+        What is younger than `older_than` seconds may belong to a `put` that is under way, in any
+        process.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End what it runs in; nobody waits long for a server that hangs."""
         ...

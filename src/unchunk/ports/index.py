@@ -1,8 +1,9 @@
 """Vectors and terms, kept to be searched."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from unchunk.domain import ChunkKey, DocumentId, EmbedderIdentity, Scored, Space, Terms, Within
 from unchunk.ports.reading import Embedder, Vectors
@@ -51,6 +52,35 @@ class Index(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class SearchesMany(Protocol):
+    """What an `Index` may be besides: one that takes several searches in one request."""
+
+    async def search_many(
+        self, queries: Sequence[Vectors | Terms], within: Within, limit: int
+    ) -> list[list[Scored]]:
+        """What `search` finds for each of the queries."""
+        ...
+
+
+@runtime_checkable
+class Degradable(Protocol):
+    """What an `Index` may be besides: one that answers while a part of it is lost."""
+
+    async def degraded(self) -> str:
+        """What is lost; empty if nothing is. Cheap enough to be asked every few seconds."""
+        ...
+
+
+async def search_many(
+    index: Index, queries: Sequence[Vectors | Terms], within: Within, limit: int
+) -> list[list[Scored]]:
+    """In one request, where the index can do that."""
+    if isinstance(index, SearchesMany):
+        return await index.search_many(queries, within, limit)
+    return await asyncio.gather(*(index.search(query, within, limit) for query in queries))
 
 
 @dataclass(frozen=True, slots=True)

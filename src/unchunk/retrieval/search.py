@@ -1,6 +1,6 @@
 """A library as a shelf: chunks found by meaning and by words, in every space documents live in."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 
@@ -51,10 +51,13 @@ class LibraryShelf:
         telemetry: Telemetry,
         spaces: Callable[[], Sequence[OpenSpace]],
         fusion: Fusion = by_rank,
+        *,
+        refresh: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
+        """`refresh` looks for spaces that another process made or dropped: whether there are."""
         self._catalog, self._lexicon, self._fusion = catalog, lexicon, fusion
         self._telemetry = telemetry
-        self._sight = Sight(catalog, telemetry, spaces)
+        self._sight = Sight(catalog, telemetry, spaces, refresh)
         self._asked: tuple[str, set[int]] = ("", set())
 
     async def find(
@@ -154,7 +157,7 @@ class LibraryShelf:
         if within is None:
             return []
         [space, *_] = self._sight.spaces()
-        with self._sight.unless_dropped(space):
+        async with self._sight.unless_dropped(space):
             own = await space.index.fetch([ChunkKey(owner, *to)])
             if not own:
                 return []
@@ -232,7 +235,7 @@ class LibraryShelf:
                 by_words.difference_update(scored.key for scored in one.rankings["dense"])
                 missing = [key for key in best if key in by_words]
                 if missing:
-                    with self._sight.unless_dropped(one.space):
+                    async with self._sight.unless_dropped(one.space):
                         vectors = await one.space.index.fetch(missing)
                     cosines |= {key: float(it @ one.vector) for key, it in vectors.items()}
         return cosines

@@ -1,14 +1,14 @@
 """What an index holds of a question, by meaning and by words, in every space of a library."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from unchunk.domain import ChunkKey, DocumentId, Scored, Terms, Version, Within
 from unchunk.errors import IndexUnavailableError, ProviderRefusedError, ProviderUnavailableError
-from unchunk.ports import Catalog, OpenSpace, Vectors
+from unchunk.ports import Catalog, OpenSpace, Vectors, search_many
 from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.fusion import Ranking
 from unchunk.retrieval.shelf import MovedError
@@ -63,9 +63,14 @@ class Sight:
     """Looks into the spaces that `spaces` tells, the active one first. Only live chunks are seen."""
 
     def __init__(
-        self, catalog: Catalog, telemetry: Telemetry, spaces: Callable[[], Sequence[OpenSpace]]
+        self,
+        catalog: Catalog,
+        telemetry: Telemetry,
+        spaces: Callable[[], Sequence[OpenSpace]],
+        refresh: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._catalog, self._telemetry, self.spaces = catalog, telemetry, spaces
+        self._refresh = refresh
         self._revision = -1
         self._known: dict[DocumentId, Live | None] = {}
         self._vectors: TimedCache[tuple[str, str], Vectors] = TimedCache(_QUESTIONS, _SECONDS)
@@ -74,15 +79,17 @@ class Sight:
         """Documents move to the active space, so it is searched last."""
         seen = []
         for space in reversed(self.spaces()):
-            with self.unless_dropped(space):
+            async with self.unless_dropped(space):
                 seen.append(await self._in(space, asked, depth))
         return seen
 
-    @contextmanager
-    def unless_dropped(self, space: OpenSpace) -> Iterator[None]:
+    @asynccontextmanager
+    async def unless_dropped(self, space: OpenSpace) -> AsyncIterator[None]:
         try:
             yield
         except IndexUnavailableError:
+            if self._refresh is not None:
+                await self._refresh()
             if space in self.spaces():
                 raise
             raise MovedError from None
@@ -97,11 +104,9 @@ class Sight:
         wanted = depth + SPARE
         outdated: set[tuple[DocumentId, int]] = set()
         while True:
-            found = await asyncio.gather(
-                *(self._by(way, space, query, asked, wanted) for way, query in ways.items())
-            )
+            found = await self._by(ways, space, asked, wanted)
             keys = {scored.key.document for one in found for scored in one}
-            live = await self._live(keys) if keys else {}
+            live = await self._live(keys) if keys or self._refresh else {}
             overtaken = _overtaken((it.key for one in found for it in one), space.name, live)
             if not overtaken <= outdated:
                 # They were written anew after they were found: what they say now is not seen.
@@ -122,10 +127,26 @@ class Sight:
             wanted *= 4
 
     async def _by(
-        self, way: str, space: OpenSpace, query: Vectors | Terms, asked: Asked, wanted: int
-    ) -> list[Scored]:
-        with self._telemetry.stage(way):
-            return await space.index.search(query, asked.within, wanted)
+        self,
+        ways: Mapping[str, Vectors | Terms],
+        space: OpenSpace,
+        asked: Asked,
+        wanted: int,
+    ) -> list[list[Scored]]:
+        """In one call of the index; each way has its stage, as if it went alone."""
+        asking = asyncio.ensure_future(
+            search_many(space.index, [*ways.values()], asked.within, wanted)
+        )
+
+        async def timed(way: str) -> None:
+            with self._telemetry.stage(way):
+                await asyncio.shield(asking)
+
+        try:
+            await asyncio.gather(*map(timed, ways))
+            return await asking
+        finally:
+            asking.cancel()
 
     async def _live(self, documents: set[DocumentId]) -> dict[DocumentId, Live]:
         """Remembered while nothing changes. To be asked when the index has answered: what was
@@ -134,6 +155,9 @@ class Sight:
         """
         revision = await self._catalog.revision()
         if revision != self._revision or len(self._known) > _DOCUMENTS:
+            # A space that this process does not know yet is there before anything is live in it.
+            if self._refresh is not None and await self._refresh():
+                raise MovedError
             self._revision, self._known = revision, {}
         known = self._known
         missing = documents.difference(known)

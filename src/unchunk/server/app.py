@@ -27,7 +27,7 @@ from unchunk.server import (
 from unchunk.server.access import House
 from unchunk.server.adding import UPLOADS
 from unchunk.server.agents import Agents
-from unchunk.server.beginning import begin
+from unchunk.server.beginning import begin, tidy
 from unchunk.server.checkup import Checkup
 from unchunk.server.describing import describe, operation_id
 from unchunk.server.entrance import Entrance, check_keys
@@ -44,7 +44,7 @@ from unchunk.server.proxies import Proxied
 from unchunk.server.receiving import Receiving
 from unchunk.server.sessions import Sessions
 from unchunk.server.shielding import Shield
-from unchunk.server.streams import Streams
+from unchunk.server.streams import streams_of
 from unchunk.server.sweeping import keep_sweeping
 from unchunk.server.tracing import Tracing
 
@@ -66,10 +66,11 @@ def create_app(
         except UnchunkError as error:
             app.state.failure = error
             raise
-        streams = Streams(options)
+        streams = await streams_of(engine, options)
         checkup = Checkup(engine, streams, options.probe_seconds)
-        sessions, limits = Sessions(options.session_seconds), Limits(options)
+        sessions, limits = Sessions(options.session_seconds), Limits(options, engine.sharing.rates)
         jobs = Jobs(engine, options)
+        await jobs.start()
         pictures = Pictures(
             engine, options.kept_picture_bytes, options.max_drawn, options.max_drawn_for_one
         )
@@ -77,7 +78,7 @@ def create_app(
             engine, streams, options, checkup, metrics, sessions, limits, jobs, pictures
         )
         house: House = app.state.house
-        chores = [asyncio.create_task(chore(house)) for chore in (begin, keep_sweeping)]
+        chores = [asyncio.create_task(chore(house)) for chore in (begin, tidy, keep_sweeping)]
         try:
             yield
         finally:

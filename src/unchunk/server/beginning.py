@@ -1,6 +1,7 @@
-"""What a server does first, while it answers already."""
+"""What a server does first, while it answers already, and what it puts in order ever after."""
 
 from unchunk.errors import UnchunkError
+from unchunk.library.tidying import UNCLAIMED, keep_tidy
 from unchunk.server import samples
 from unchunk.server.access import House
 from unchunk.telemetry import log
@@ -12,14 +13,13 @@ async def begin(house: House) -> None:
     What another process that has the library open may be at is left to it.
     """
     engine, options = house.engine, house.options
-    if not engine.is_alone:
-        return
     try:
-        coming = await engine.coming()
-        for document in coming:
-            house.jobs.begin("upload", document)
-        if coming:
-            log("%d documents were on their way in: that goes on", len(coming))
+        can_adopt = engine.is_alone or engine.sees_all_work
+        since = 0.0 if engine.is_alone else UNCLAIMED
+        if can_adopt and (adopted := await house.jobs.adopt(since)):
+            log("%d documents were on their way in: that goes on", adopted)
+        if not engine.is_alone:
+            return
         if options.sample and not options.keys_in_force:
             await samples.bring(engine, house.jobs, options.owner)
         # Of libraries from before tokens were kept.
@@ -27,3 +27,7 @@ async def begin(house: House) -> None:
             pass
     except UnchunkError as error:
         log("not all could be begun: %s", error)
+
+
+async def tidy(house: House) -> None:
+    await keep_tidy(house.engine, house.engine.sharing.queue)

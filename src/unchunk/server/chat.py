@@ -51,7 +51,7 @@ async def chat_stream(
     With `Last-Event-ID` nothing is asked: the stream of that event goes on behind it.
     """
     if last_event_id:
-        return _resumed(house, owner, last_event_id)
+        return await _resumed(house, owner, last_event_id)
     if body is None:
         raise InvalidInputError("nothing is asked: send a body with `message` or `messages`")
     events = house.engine.chat(body.request(), owner=owner, request_id=request_id(request))
@@ -66,20 +66,21 @@ async def join_stream(
     """A stream again, behind `Last-Event-ID` or from its beginning. 204: nothing is left of it."""
     if last_event_id is not None and last_event_id.rpartition(":")[0] != stream:
         raise InvalidInputError("`Last-Event-ID` is of another stream")
-    return _resumed(house, owner, last_event_id or f"{stream}:0")
+    return await _resumed(house, owner, last_event_id or f"{stream}:0")
 
 
 @router.delete("/stream/{stream}", status_code=204, responses=told(None, 404, 410))
 async def stop_stream(stream: str, house: InHouse, owner: Owner) -> None:
     """Stop an answer. It is not kept for reading again."""
-    await house.streams.stop(house.streams.find(owner, stream))
+    await house.streams.leave(owner, stream)
 
 
-def _resumed(house: House, owner: OwnerId, event_id: str) -> Response:
-    stream, after = house.streams.place(owner, event_id)
-    if stream.is_over and after == stream.count:
+async def _resumed(house: House, owner: OwnerId, event_id: str) -> Response:
+    place = await house.streams.place(owner, event_id)
+    if place is None:
         # What tells an `EventSource` not to come again.
         return Response(status_code=204)
+    stream, after = place
     return EventStream(house.streams, stream, house.options, after)
 
 

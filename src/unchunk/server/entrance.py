@@ -81,19 +81,19 @@ async def _admitted(scope: Scope, house: House) -> Asker | None:
     try:
         asker = await identify(scope, house.engine, house.options, house.sessions)
     except RefusedError:
-        _count(scope, house, None)
+        await _count(scope, house, None)
         # There it is told in the reply.
         if scope["path"] == SESSION:
             return None
         raise
     except UnchunkError as error:
-        _count(scope, house, None)
+        await _count(scope, house, None)
         # Of a session, nothing that is not known is told or done.
         if is_open(scope["path"]) and scope["path"] != SESSION:
             log("who is asking cannot be found out: %s", error, level=WARNING)
             return None
         raise
-    _count(scope, house, asker)
+    await _count(scope, house, asker)
     if asker is None:
         if is_open(scope["path"]):
             return None
@@ -113,7 +113,7 @@ async def admit_again(connection: HTTPConnection) -> None:
     asker = await identify(connection.scope, house.engine, house.options, house.sessions)
     if asker is None or asker.owner != owner_of(connection):
         raise key_needed()
-    _count(connection.scope, house, asker)
+    await _count(connection.scope, house, asker)
 
 
 def is_open(path: str) -> bool:
@@ -131,12 +131,12 @@ def _refuse_elsewhere(path: str) -> None:
     raise RefusedError(403, "forbidden", message)
 
 
-def _count(scope: Scope, house: House, asker: Asker | None) -> None:
+async def _count(scope: Scope, house: House, asker: Asker | None) -> None:
     """The user of this machine may ask as often as they like."""
     if asker is None:
-        house.limits.requests.take(f"address {address_of(scope)}")
+        await house.limits.requests.take(f"address {address_of(scope)}")
     elif asker.key is not None:
-        house.limits.requests.take(f"owner {asker.owner}")
+        await house.limits.requests.take(f"owner {asker.owner}")
 
 
 def address_of(scope: Scope) -> str:

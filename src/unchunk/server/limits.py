@@ -7,10 +7,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from math import ceil
 
+from unchunk.errors import UnchunkError
+from unchunk.ports import Rates
 from unchunk.server.faults import RefusedError
 from unchunk.server.options import Options
+from unchunk.telemetry import log
 
 _REMEMBERED = 10_000
+_MOMENT, _ALONE = 0.5, 5.0
 
 
 class Buckets:
@@ -38,10 +42,50 @@ class Buckets:
         if len(self._left) > self._most:
             self._left.popitem(last=False)
         if is_empty:
-            raise too_many("too many requests: wait a moment", (1 - left) / rate)
+            raise _too_often((1 - left) / rate)
 
     def __len__(self) -> int:
         return len(self._left)
+
+
+class Rate:
+    """So many a minute of each name among all processes, or in this one where it is alone.
+
+    Where those that are shared cannot be had in a moment, this process decides, and goes on doing
+    so for a while. Who was told when to come again is told by it, too.
+    """
+
+    def __init__(self, what: str, per_minute: int, shared: Rates | None = None) -> None:
+        self._what, self._per_minute, self._shared = what, per_minute, shared
+        self.local = Buckets(per_minute)
+        self._alone_until = 0.0
+        self._refused: OrderedDict[str, float] = OrderedDict()
+
+    async def take(self, name: str) -> None:
+        """Raises as `Buckets.take` does."""
+        if self._shared is None or not self._per_minute or _now() < self._alone_until:
+            self.local.take(name)
+            return
+        if (seconds := self._refused.get(name, 0.0) - _now()) <= 0:
+            try:
+                async with asyncio.timeout(_MOMENT):
+                    seconds = await self._shared.take(f"{self._what} {name}", self._per_minute)
+            except (TimeoutError, UnchunkError) as error:
+                log(
+                    "rates are counted by each process alone for now: %s", str(error) or "no answer"
+                )
+                self._alone_until = _now() + _ALONE
+                self.local.take(name)
+                return
+        if seconds > 0:
+            self._refuse(name, seconds)
+
+    def _refuse(self, name: str, seconds: float) -> None:
+        self._refused[name] = _now() + seconds
+        self._refused.move_to_end(name)
+        if len(self._refused) > _REMEMBERED:
+            self._refused.popitem(last=False)
+        raise _too_often(seconds)
 
 
 class Slots:
@@ -79,13 +123,21 @@ class Slots:
 
 
 class Limits:
-    """Those of one server."""
+    """Those of one server; rates are `shared` with others, what is under way at once is not."""
 
-    def __init__(self, options: Options) -> None:
-        self.requests = Buckets(options.rate_limit)
-        self.sign_ins = Buckets(options.sign_in_limit)
+    def __init__(self, options: Options, shared: Rates | None = None) -> None:
+        self.requests = Rate("request", options.rate_limit, shared)
+        self.sign_ins = Rate("sign-in", options.sign_in_limit, shared)
         self.uploads = Slots(options.max_uploads, options.upload_patience)
         self.sockets = Slots(options.max_sockets, 0, "sockets are open")
+
+
+def _too_often(seconds: float) -> RefusedError:
+    return too_many("too many requests: wait a moment", seconds)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def too_many(message: str, seconds: float) -> RefusedError:

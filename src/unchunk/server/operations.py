@@ -265,7 +265,7 @@ async def metrics(house: InHouse) -> Response:
         found.parts,
         house.streams.running,
         house.streams.kept,
-        {"running": house.jobs.running, "queued": house.jobs.queued},
+        await house.jobs.counts(),
     )
     return Response(house.metrics.shown(snapshot), media_type=MEDIA_TYPE)
 

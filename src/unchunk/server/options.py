@@ -28,10 +28,12 @@ class Options:
     must be there after `head_seconds`; its body may stop for `body_seconds`, and must bring
     `slowest_body` bytes a second from then on.
 
-    With `sample`, a library that is new has something to try. `job_width` documents come in at
-    once, and for one owner at most `max_jobs` wait for that. When the server ends, they have `job_grace` seconds more. Where what they need is away, the next try
-    is after `job_patience`, then twice that and so on. What became of them is told for
-    `kept_job_seconds`, of the last `kept_jobs`. Of pages, `max_drawn` may be asked for at once, by
+    With `sample`, a library that is new has something to try. With `work`, `job_width` documents
+    come in at once, without it by other processes; and for one owner at most `max_jobs` wait for
+    that. When the server ends, they have `job_grace` seconds more. Where what they need is away,
+    the next try is after `job_patience`, then twice that and so on. What became of them is told for
+    `kept_job_seconds`, of the last `kept_jobs`. Whoever waits for a file that another process takes
+    in is told after `upload_seconds` that it waits: proxies give up a little later. Of pages, `max_drawn` may be asked for at once, by
     one owner `max_drawn_for_one`, and `kept_picture_bytes` are kept.
 
     A stream whose reader is gone goes on for `resume_seconds`; one that is over can be read again
@@ -72,6 +74,7 @@ class Options:
     max_upload: int = 200_000_000
     upload_folder: Path | None = None
     sample: bool = False
+    work: bool = True
     job_width: int = 8
     max_jobs: int = 10_000
     job_grace: float = 5.0
@@ -79,6 +82,7 @@ class Options:
     job_longest_patience: float = 300.0
     kept_jobs: int = 1_000
     kept_job_seconds: float = 3_600.0
+    upload_seconds: float = 50.0
     max_drawn: int = 100
     max_drawn_for_one: int = 12
     kept_picture_bytes: int = 64_000_000

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 from unchunk.domain import Document, DocumentId, Mark, OwnerId
 from unchunk.engine import Engine
-from unchunk.errors import TransientError
+from unchunk.errors import NotFoundError, TransientError
 
-# Which document, which generation of it, which page, how wide.
-_Key = tuple[DocumentId, int, int, int]
+# Which document, which generation of it, which page, how wide, and whose it is.
+_Key = tuple[DocumentId, int, int, int, OwnerId]
 
 
 class Pictures:
@@ -36,7 +36,7 @@ class Pictures:
     async def of(self, document: Document, page: int, width: int) -> bytes:
         """A PNG. Where too many are being drawn, that is a `TransientError`."""
         generation = document.live.generation if document.live else 0
-        key = (document.id, generation, page, width)
+        key = (document.id, generation, page, width, document.owner)
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
@@ -60,6 +60,14 @@ class Pictures:
         self._drops += 1
         for key in [one for one in self._kept if one[0] == document]:
             self._size -= len(self._kept.pop(key))
+
+    async def sweep(self) -> None:
+        """Nothing is held for long of documents that were deleted through another process."""
+        for owner, document in {(key[4], key[0]) for key in self._kept}:
+            try:
+                await self._engine.exactly(document, owner=owner)
+            except NotFoundError:
+                self.drop(document)
 
     @contextmanager
     def _place(self, owner: OwnerId) -> Iterator[None]:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from unchunk.server.access import InHouse, Owner
 from unchunk.server.documented import told
 from unchunk.server.faults import RefusedError
+from unchunk.server.jobs import shown
 from unchunk.server.rendering import reply
 
 router = APIRouter(prefix="/api", tags=["jobs"])
@@ -81,13 +82,13 @@ async def list_jobs(
 
     Of more than `limit` that are to be done, those that were begun first.
     """
-    return reply({"jobs": [job.as_dict() for job in house.jobs.of(owner, limit)]})
+    return reply({"jobs": [shown(job) for job in await house.jobs.of(owner, limit)]})
 
 
 @router.get("/jobs/{job}", responses=told(JobReply, 404))
 async def get_job(job: str, house: InHouse, owner: Owner) -> Response:
     """How far a job is, or how it ended."""
-    return reply(house.jobs.find(owner, job).as_dict())
+    return reply(shown(await house.jobs.find(owner, job)))
 
 
 @router.post(
@@ -98,8 +99,8 @@ async def retry_document(document: str, house: InHouse, owner: Owner) -> Respons
     found = await house.engine.exactly(document, owner=owner)
     if found.draft is None:
         raise RefusedError(409, "nothing-to-do", f"{found.name} is in: nothing of it is left to do")
-    house.jobs.check(owner)
-    return reply({"job": house.jobs.begin("retry", found).as_dict()}, 202)
+    await house.jobs.check(owner)
+    return reply({"job": shown(await house.jobs.begin("retry", found))}, 202)
 
 
 @router.post(
@@ -113,5 +114,5 @@ async def reindex_document(document: str, house: InHouse, owner: Owner) -> Respo
     if found.live is None:
         reason = found.error or "it is still on its way in"
         raise RefusedError(409, "no-text", f"{found.name} has no text to write: {reason}")
-    house.jobs.check(owner)
-    return reply({"job": house.jobs.begin("reindex", found).as_dict()}, 202)
+    await house.jobs.check(owner)
+    return reply({"job": shown(await house.jobs.begin("reindex", found))}, 202)

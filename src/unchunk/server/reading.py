@@ -171,18 +171,20 @@ async def get_text(  # noqa: PLR0917 - named by the query
     found = await house.engine.exactly(document, owner=owner)
     if format == "plain":
         return PlainText(house.engine, owner, found.id, f"{found.name}.txt")
-    length = found.live.text_length if found.live else 0
-    start, end = min(start, length), length if end is None else min(end, length)
-    if end < start:
-        raise InvalidInputError(f"the end, {end}, is before the start, {start}")
-    end = min(end, start + _MOST_CHARACTERS)
-    text = await house.engine.text(found.id, start, end, owner=owner)
+
+    def bounds(length: int) -> tuple[int, int]:
+        begin, stop = min(start, length), length if end is None else min(end, length)
+        if stop < begin:
+            raise InvalidInputError(f"the end, {stop}, is before the start, {begin}")
+        return begin, min(stop, begin + _MOST_CHARACTERS)
+
+    found, begin, text = await house.engine.cut(found.id, bounds, owner=owner)
     body = {
         "document_id": found.id,
         "name": found.name,
-        "start": start,
-        "end": start + len(text),
-        "text_length": length,
+        "start": begin,
+        "end": begin + len(text),
+        "text_length": found.live.text_length if found.live else 0,
         "text": text,
     }
     return reply(body)
@@ -198,12 +200,11 @@ async def get_chunks(
     found = await house.engine.exactly(document, owner=owner)
     most = first + _MOST_CHUNKS - 1
     last = most if last is None else min(last, most)
-    chunks = await house.engine.chunks(found.id, first, last, owner=owner)
-    count = found.live.chunk_count if found.live else 0
+    opened = await house.engine.opened(found.id, first, last, owner=owner)
     body = {
         "document_id": found.id,
-        "chunk_count": count,
-        "chunks": [_chunk(chunk, text) for chunk, text in chunks],
+        "chunk_count": opened.version.chunk_count,
+        "chunks": [_chunk(*opened.chunks[at]) for at in sorted(opened.chunks)],
     }
     return reply(body)
 

@@ -41,7 +41,7 @@ async def bring(engine: Engine, jobs: Jobs, owner: OwnerId) -> None:
                 return
         except NotFoundError:
             continue
-        jobs.begin("upload", document)
+        await jobs.begin("upload", document)
     if await engine.noted(_NOTE) == _BEGUN:
         await engine.note(_NOTE, _ADDED)
         log("a new library: the sample comes in")

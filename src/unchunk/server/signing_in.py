@@ -55,7 +55,7 @@ async def get_session(house: InHouse, asker: AskerOrNobody) -> Response:
 @router.post(SESSION, responses=told(SessionReply))
 async def sign_in(request: Request, body: KeyBody, house: InHouse) -> Response:
     """Begin a session with a key; the reply sets its cookie."""
-    house.limits.sign_ins.take(address_of(request.scope))
+    await house.limits.sign_ins.take(address_of(request.scope))
     keyring = house.engine.keyring
     key = await keyring.check(body.key.strip())
     if key is None or key.scope != "all":

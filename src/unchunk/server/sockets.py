@@ -25,7 +25,8 @@ from unchunk.server.bodies import ChatBody
 from unchunk.server.entrance import admit_again
 from unchunk.server.faults import described, failed
 from unchunk.server.rendering import rendered
-from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN, STOPPED
+from unchunk.server.stream import STOPPED
+from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN
 from unchunk.telemetry import job, log
 
 router = APIRouter(tags=["chat"])

@@ -15,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 from unchunk.domain import OwnerId
 from unchunk.errors import TransientError
 from unchunk.server.options import Options
-from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN, Stream, Streams
+from unchunk.server.stream import Stream
+from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN, Streams
 from unchunk.telemetry import log
 
 T = TypeVar("T")

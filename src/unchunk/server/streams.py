@@ -1,8 +1,8 @@
 """Answers that are being written, and those that were a moment ago, for whoever lost the line.
 
-Each is a task of its own that fills a buffer; readers come and go. The buffer ends with the
-answer, which the model's limits bound, and is cut off at `max_stream_bytes` in any case: however
-slow a reader is, no more than that is held for it. Knows nothing of HTTP.
+Each is a task of its own that fills a buffer; readers come and go. The buffer is cut off at
+`max_stream_bytes`: however slow a reader is, no more than that is held for it. Where several
+processes serve one library, each tells the others by a log what it writes. Knows nothing of HTTP.
 """
 
 import asyncio
@@ -10,152 +10,52 @@ import base64
 import hashlib
 import hmac
 import secrets
-from array import array
-from asyncio import TimerHandle
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from logging import ERROR
 from traceback import format_exc
-from typing import ClassVar
 
 from unchunk.chat.events import Done, Event, Failed
 from unchunk.domain import OwnerId
+from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError, NotFoundError, TransientError, UnchunkError
+from unchunk.ports import StreamLog
+from unchunk.server.copying import Copies
 from unchunk.server.faults import GoneError, failed
 from unchunk.server.limits import too_many
+from unchunk.server.noting import Noting, Watched
 from unchunk.server.options import Options
-from unchunk.server.rendering import rendered
+from unchunk.server.stream import Stream
 from unchunk.telemetry import log
 
-PING = b": ping\n\n"
-STOPPED = Failed("stopped", "the answer was stopped")
 SHUTTING_DOWN = Failed("shutting-down", "the server is shutting down: ask again", True)
 _TOO_LONG = Failed("too-long", "the answer is longer than the server sends")
-_PIECE = 64 * 1024
 # How long whoever writes may take to end what they began.
 LAST_WORDS = 5.0
 _RANDOM, _SIGNED = 12, 8
+_DIGITS = 10
 _COME_AGAIN = 5.0
-
-
-class Stream:
-    """One answer as the bytes of an event stream; `error` is why it never began.
-
-    One that `is_for_one` reader ends when that one leaves, and cannot be read again.
-    """
-
-    is_for_one: ClassVar[bool] = False
-    __slots__ = (
-        "_buffer",
-        "_ends",
-        "_news",
-        "error",
-        "id",
-        "is_left",
-        "is_over",
-        "last_word",
-        "owner",
-        "task",
-        "timer",
-    )
-
-    def __init__(self, name: str, owner: OwnerId) -> None:
-        self.id, self.owner = name, owner
-        self.error: UnchunkError | None = None
-        self.is_over, self.is_left = False, False
-        self.last_word = STOPPED
-        self.task: asyncio.Task[None] | None = None
-        self.timer: TimerHandle | None = None
-        self._buffer = bytearray()
-        self._ends = array("Q")
-        self._news: set[asyncio.Event] = set()
-
-    @property
-    def count(self) -> int:
-        return len(self._ends)
-
-    @property
-    def size(self) -> int:
-        return len(self._buffer)
-
-    @property
-    def has_readers(self) -> bool:
-        return bool(self._news)
-
-    def add(self, event: Event) -> None:
-        """Events count from 1, as their ids do."""
-        data = rendered(event.as_dict())
-        end = f"\nid: {self.id}:{self.count + 1}\n\n".encode()
-        self._append(b"event: %b\ndata: %b%b" % (event.kind.encode(), data, end))
-
-    def end(self) -> None:
-        self.is_over = True
-        self._tell()
-
-    async def begun(self, patience: float) -> None:
-        """Wait for the first event, but not for long."""
-        with self.reading() as news:
-            try:
-                async with asyncio.timeout(patience):
-                    while not (self.count or self.is_over):
-                        await news.wait()
-            except TimeoutError:
-                pass
-
-    @contextmanager
-    def reading(self) -> Iterator[asyncio.Event]:
-        """What is set whenever there is something new."""
-        news = asyncio.Event()
-        self._news.add(news)
-        try:
-            yield news
-        finally:
-            self._news.discard(news)
-
-    async def pieces(
-        self, after: int, heartbeat: float, gone: "asyncio.Future[None]"
-    ) -> AsyncIterator[bytes]:
-        """What follows event `after`, and a comment while nothing does, until the end or `gone`.
-
-        A reader that is behind gets many events at once.
-        """
-        at = self._ends[after - 1] if after else 0
-        with self.reading() as news:
-            gone.add_done_callback(lambda _: news.set())
-            while not gone.done():
-                news.clear()
-                while at < len(self._buffer) and not gone.done():
-                    piece = bytes(memoryview(self._buffer)[at : at + _PIECE])
-                    at += len(piece)
-                    yield piece
-                if self.is_over and at == len(self._buffer):
-                    return
-                try:
-                    async with asyncio.timeout(heartbeat):
-                        await news.wait()
-                except TimeoutError:
-                    yield PING
-
-    def _append(self, data: bytes) -> None:
-        self._buffer += data
-        self._ends.append(len(self._buffer))
-        self._tell()
-
-    def _tell(self) -> None:
-        for news in self._news:
-            news.set()
 
 
 class Streams:
     """All streams of a server. Belongs to one event loop."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(
+        self, options: Options, secret: bytes = b"", shared: StreamLog | None = None
+    ) -> None:
+        """`secret` is the same in all processes that share a log."""
         self._options = options
         self._running: dict[str, Stream] = {}
         self._kept: OrderedDict[str, Stream] = OrderedDict()
         self._others: dict[asyncio.Task[object], OwnerId] = {}
-        self._secret = secrets.token_bytes(32)
+        self._secret = secret or secrets.token_bytes(32)
+        self._noting: Noting | None = None
+        self._copies: Copies | None = None
+        if shared is not None:
+            watched = Watched(self._end, self._wait_for_readers, self._forget)
+            self._noting = Noting(shared, watched, options.kept_seconds)
+            self._copies = Copies(shared)
         self.is_closing = False
 
     @property
@@ -189,6 +89,8 @@ class Streams:
         # A task that is stopped before it began does nothing itself.
         stream.task.add_done_callback(lambda task: self._retire(stream, task))
         self._wait_for_readers(stream)
+        if self._noting is not None and not stream.is_for_one:
+            self._noting.begin(stream)
         return stream
 
     def follow(self, task: asyncio.Task[object], owner: OwnerId) -> None:
@@ -207,7 +109,7 @@ class Streams:
             raise too_many(message, _COME_AGAIN)
 
     def find(self, owner: OwnerId, name: str) -> Stream:
-        """Another owner's stream is not there, as one that never was."""
+        """One of this process. Another owner's is not there, as one that never was."""
         stream = self._running.get(name) or self._kept.get(name)
         if stream is not None and stream.owner == owner:
             return stream
@@ -215,15 +117,28 @@ class Streams:
             raise GoneError(f"the stream {name} is no longer kept: ask again")
         raise NotFoundError(f"there is no stream {name[:40]!r}")
 
-    def place(self, owner: OwnerId, event_id: str) -> tuple[Stream, int]:
-        """Where a client was that gives the id of the last event it has."""
+    async def seek(self, owner: OwnerId, name: str) -> Stream:
+        """As `find`, also among those of other processes."""
+        try:
+            return self.find(owner, name)
+        except GoneError as gone:
+            if self._copies is None or self._is_ours(name):
+                raise
+            try:
+                return await self._copies.find(owner, name)
+            except NotFoundError:
+                raise gone from None
+
+    async def place(self, owner: OwnerId, event_id: str) -> tuple[Stream, int] | None:
+        """Where a client was that gives the id of the last event it has; None if nothing follows."""
         name, _, number = event_id.rpartition(":")
-        stream = self.find(owner, name)
-        if not (number.isascii() and number.isdecimal() and len(number) < 10):
+        stream = await self.seek(owner, name)
+        if not (number.isascii() and number.isdecimal() and len(number) < _DIGITS):
             raise InvalidInputError(f"{event_id[:60]!r} is no id of an event")
-        if int(number) > stream.count:
+        after = await stream.place(int(number))
+        if after is None:
             raise InvalidInputError(f"the stream {name} has no event {int(number)} yet")
-        return stream, int(number)
+        return None if stream.is_over and after == stream.count else (stream, after)
 
     @contextmanager
     def reading(self, stream: Stream) -> Iterator[None]:
@@ -244,6 +159,18 @@ class Streams:
             stream.task.cancel()
             await asyncio.wait([stream.task], timeout=LAST_WORDS)
 
+    async def leave(self, owner: OwnerId, name: str) -> None:
+        """As `stop`, whichever process writes it; another one's ends a moment later."""
+        try:
+            await self.stop(self.find(owner, name))
+        except GoneError as gone:
+            if self._copies is None or self._is_ours(name):
+                raise
+            try:
+                await self._copies.stop(owner, name)
+            except NotFoundError:
+                raise gone from None
+
     async def close(self) -> None:
         """End all answers, each with a word to its readers. Closing twice is closing once."""
         self.is_closing = True
@@ -257,6 +184,8 @@ class Streams:
         if tasks:
             log("%d answers are ended, as the server shuts down", len(tasks))
             await asyncio.wait(tasks, timeout=LAST_WORDS)
+        if self._noting is not None and self._copies is not None:
+            await asyncio.gather(self._noting.close(), self._copies.close())
         for stream in [*self._running.values(), *self._kept.values()]:
             self._forget(stream)
 
@@ -285,10 +214,19 @@ class Streams:
         stream.timer = loop.call_later(self._options.resume_seconds, self._leave, stream)
 
     def _leave(self, stream: Stream) -> None:
-        if stream.task is not None and not stream.is_over and not stream.has_readers:
+        if not stream.is_over and not stream.has_readers:
             log("nobody reads the stream %s any more: it is stopped", stream.id)
-            stream.is_left = True
+            self._end(stream)
+
+    def _end(self, stream: Stream) -> None:
+        """Nothing of it is kept."""
+        stream.is_left = True
+        if stream.task is not None:
             stream.task.cancel()
+
+    def _is_ours(self, name: str) -> bool:
+        """Whether others do not know yet what became of a stream of ours."""
+        return self._noting is not None and self._noting.has(name)
 
     def _retire(self, stream: Stream, task: asyncio.Task[None]) -> None:
         """Keep what is over for a while; of too much, the oldest goes first."""
@@ -321,3 +259,11 @@ class Streams:
         """So that an id of this owner's which is gone can be told from one that never was."""
         digest = hmac.digest(self._secret, f"{name} {owner}".encode(), hashlib.sha256)
         return name + base64.urlsafe_b64encode(digest)[:_SIGNED].decode()
+
+
+async def streams_of(engine: Engine, options: Options) -> Streams:
+    shared = engine.sharing.streams
+    if shared is None:
+        return Streams(options)
+    secret = hmac.digest(await engine.keyring.secret(), b"streams", hashlib.sha256)
+    return Streams(options, secret, shared)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from unchunk.errors import InvalidInputError, NotFoundError
+from unchunk.errors import InvalidInputError, InvalidSettingError, NotFoundError
 from unchunk.ports import Blobs
 
 S = TypeVar("S", bound="BlobsContract")
@@ -115,6 +115,29 @@ class BlobsContract:
             with pytest.raises(InvalidInputError, match="cannot read"):
                 await blobs.put("a", source)
         assert await blobs.keys() == {}
+
+    @on_a_store
+    async def test_a_place_is_one_librarys_for_good(self, blobs: Blobs, folder: Path) -> None:
+        await blobs.claim("mine")
+        await blobs.claim("mine")
+        assert await blobs.keys() == {}
+        await blobs.put("a/b", _file(folder, b"x"))
+        with pytest.raises(InvalidSettingError, match=r"another library, mine: .*remove the"):
+            await blobs.claim("another")
+        await blobs.delete("a/b")
+        with pytest.raises(InvalidSettingError):
+            await blobs.claim("another")
+        await blobs.claim("mine")
+
+    @on_a_store
+    async def test_of_libraries_that_come_at_the_same_time_one_at_most_gets_a_place(
+        self, blobs: Blobs, folder: Path
+    ) -> None:
+        del folder
+        ids = [f"library{number}" for number in range(8)]
+        said = await asyncio.gather(*map(blobs.claim, ids), return_exceptions=True)
+        assert all(it is None or isinstance(it, InvalidSettingError) for it in said), said
+        assert said.count(None) <= 1
 
     @on_a_store
     async def test_many_may_put_and_delete_at_once(self, blobs: Blobs, folder: Path) -> None:

@@ -1,9 +1,10 @@
 """Settings into open things. The only place that names adapters, each when it is needed."""
 
 from unchunk.wiring.collections import open_collection
-from unchunk.wiring.libraries import INCOMING, open_engine, open_keyring
+from unchunk.wiring.libraries import open_engine, open_keyring
 from unchunk.wiring.models import ModelInfo, get_model, local_models, models_folder
 from unchunk.wiring.providers import make_embedder
+from unchunk.wiring.stores import INCOMING
 
 __all__ = [
     "INCOMING",

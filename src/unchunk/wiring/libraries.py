@@ -16,8 +16,12 @@ from unchunk.domain import EmbedderIdentity
 from unchunk.engine import Engine
 from unchunk.errors import OutputError
 from unchunk.keyring import Keyring
+from unchunk.library.claiming import ClaimedBlobs
+from unchunk.library.desk import Desk
 from unchunk.library.parts import Parts
-from unchunk.library.spaces import Spaces, Wanted
+from unchunk.library.recipes import Wanted
+from unchunk.library.sharing import Sharing
+from unchunk.library.spaces import Spaces
 from unchunk.library.watching import WatchedEmbedder
 from unchunk.ports import Catalog, Embedder
 from unchunk.settings import FILE, Settings
@@ -27,19 +31,18 @@ from unchunk.wiring.collections import ChatSource, check_place
 from unchunk.wiring.manners import TEMPLATES, chat_manner_of, manner_of
 from unchunk.wiring.models import MODELS
 from unchunk.wiring.providers import make_chat_model, make_embedder
-from unchunk.wiring.stores import INDEX, extractor_of, indexes_of, pages_of
+from unchunk.wiring.stores import INCOMING, INDEX, blobs_of, extractor_of, indexes_of, pages_of
 from unchunk.wiring.traces import make_tracer
 
 # What a library keeps in its home; all else that is there is somebody else's.
-_CATALOG = "catalog.sqlite"
-_BESIDE_CATALOG = (f"{_CATALOG}-journal", f"{_CATALOG}-shm", f"{_CATALOG}-wal")
-INCOMING = "incoming"
+CATALOG = "catalog.sqlite"
+_BESIDE_CATALOG = (f"{CATALOG}-journal", f"{CATALOG}-shm", f"{CATALOG}-wal")
 _PREFIX = "unchunk-"
 _LOCK = "lock"
 _QUESTIONS = "questions.txt"  # what was typed into a chat
 _SERVER = "server.json"  # which server has it open
 _OWN = (
-    *(_CATALOG, *_BESIDE_CATALOG, INCOMING, INDEX, _LOCK, MODELS, TEMPLATES, "uploads", FILE),
+    *(CATALOG, *_BESIDE_CATALOG, INCOMING, INDEX, _LOCK, MODELS, TEMPLATES, "uploads", FILE),
     *(_QUESTIONS, _SERVER),
 )
 
@@ -48,7 +51,7 @@ async def open_engine(settings: Settings) -> Engine:
     """Open the library in the settings' home; a fresh one is made."""
     with ExitStack() as claim:
         manner = manner_of(settings)
-        incoming, is_alone = claim.enter_context(_claimed(settings.home))
+        incoming, is_alone = claim.enter_context(claimed(settings.home))
         parts, talk, keyring, stores = await _parts(settings, incoming)
         own = [settings.home / name for name in _OWN]
         closed = claim.pop_all().close
@@ -61,9 +64,13 @@ async def open_engine(settings: Settings) -> Engine:
             talk=talk,
             keyring=keyring,
             stores=stores,
+            has_company=partial(has_company, incoming),
         )
-    if is_alone:
-        await engine.start()
+    try:
+        await engine.start(is_alone=is_alone and engine.sharing.leases is None)
+    except BaseException:
+        await engine.close()
+        raise
     return engine
 
 
@@ -71,28 +78,32 @@ async def open_keyring(settings: Settings) -> Keyring:
     """Only the keys of the library in the settings' home, whoever else has it open."""
     from unchunk.adapters.catalog import SqlKeys, open_database
 
-    database = await open_database(settings.home / _CATALOG)
+    database = await open_database(settings.catalog or settings.home / CATALOG)
     return Keyring(SqlKeys(database), database.close)
 
 
 async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyring, StoreParts]:
-    from unchunk.adapters.blobs.folder import FolderBlobs
     from unchunk.adapters.catalog import (
         SqlBatches,
+        SqlBell,
         SqlCatalog,
         SqlConversations,
         SqlFileNotes,
         SqlKeptResponses,
         SqlKeys,
+        SqlLeases,
         SqlMembers,
         SqlPrompts,
+        SqlQueue,
+        SqlRates,
         SqlStores,
+        SqlStreamLog,
         SqlVectorCache,
         open_database,
     )
     from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
 
-    blobs = FolderBlobs(settings.home)
+    originals = blobs_of(settings)
     lexicon = Bm25Lexicon(settings.language)
     extractor = extractor_of(settings)
     manner, model, telemetry = chat_manner_of(settings), make_chat_model(settings), Telemetry()
@@ -100,16 +111,27 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyri
     if settings.chat_source:
         check_place(settings.chat_source)
     wanted = Wanted(settings.embedder, settings.chunking, settings.index, settings.language)
-    database = await open_database(settings.home / _CATALOG)
+    database = await open_database(settings.catalog or settings.home / CATALOG)
     try:
         catalog = SqlCatalog(database)
-        indexes = partial(indexes_of, settings, await _library_id(catalog))
+        library = await library_id(catalog)
+        blobs, indexes = ClaimedBlobs(originals, library), partial(indexes_of, settings, library)
 
         async def make(spec: str, known: EmbedderIdentity | None) -> Embedder:
             return WatchedEmbedder(await make_embedder(settings, spec, known), telemetry)
 
-        spaces = Spaces(catalog, indexes, make, wanted)
+        is_shared, seconds = database.is_shared, settings.lease_seconds
+        leases, bell = SqlLeases(database, seconds) if is_shared else None, SqlBell(database)
+        desk = Desk(leases, bell, seconds)
+        spaces = Spaces(catalog, indexes, make, wanted, desk)
         cache = SqlVectorCache(database)
+        sharing = Sharing(
+            SqlQueue(database, seconds, settings.job_attempts),
+            bell,
+            leases,
+            SqlStreamLog(database) if is_shared else None,
+            SqlRates(database) if is_shared else None,
+        )
         parts = Parts(
             catalog,
             cache,
@@ -121,27 +143,32 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyri
             telemetry,
             incoming,
             settings.max_bytes,
+            sharing,
+            desk,
         )
-        await blobs.sweep()
+        await blobs.open()
         await spaces.open()
     except BaseException:
+        await originals.close()
         await database.close()
         raise
     elsewhere = ChatSource(settings) if settings.chat_source else None
     watched = None if model is None else WatchedChatModel(model, telemetry)
-    talk = Talk(SqlConversations(database), SqlPrompts(database), manner, watched, elsewhere)
+    conversations = SqlConversations(database, leases.holder if leases else None)
+    talk = Talk(conversations, SqlPrompts(database), manner, watched, elsewhere)
     stores = StoreParts(
         SqlStores(database),
         SqlMembers(database),
         SqlBatches(database),
         SqlFileNotes(database),
         SqlKeptResponses(database),
+        desk=parts.desk,
     )
     return parts, talk, Keyring(SqlKeys(database), database.close), stores
 
 
 @contextmanager
-def _claimed(home: Path) -> Iterator[tuple[Path, bool]]:
+def claimed(home: Path) -> Iterator[tuple[Path, bool]]:
     """A folder for files on their way in, and whether nobody else has this library open.
 
     All who have it open share a lock, which ends with their process. Only who is alone cleans
@@ -163,11 +190,42 @@ def _claimed(home: Path) -> Iterator[tuple[Path, bool]]:
             fcntl.flock(lock, fcntl.LOCK_SH)
             mine = Path(mkdtemp(prefix=_PREFIX, dir=incoming))
             stack.callback(shutil.rmtree, mine, ignore_errors=True)
+            stack.enter_context(_locked(mine))
         except OSError as error:
             raise OutputError(
                 f"{home} cannot be used: {error.strerror}: choose another --home"
             ) from None
         yield mine, is_alone
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """While this lasts, others can tell that whoever made the folder is there."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def has_company(mine: Path) -> bool:
+    """Whether others have this library open now; whoever comes later has worked on nothing yet.
+
+    Unlike `claimed`, this can be asked again and again: the lock that all share would be lost by
+    asking for it alone.
+    """
+    for other in mine.parent.glob(f"{_PREFIX}*"):
+        try:
+            handle = os.open(other, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            continue  # gone meanwhile
+        try:
+            if other != mine and not _is_alone(handle):
+                return True
+        finally:
+            os.close(handle)
+    return False
 
 
 def _is_alone(lock: int) -> bool:
@@ -178,10 +236,8 @@ def _is_alone(lock: int) -> bool:
     return True
 
 
-async def _library_id(catalog: Catalog) -> str:
+async def library_id(catalog: Catalog) -> str:
     """What tells this library's indexes from those of others on the same server."""
+    # Of processes that begin a library at the same time one names it.
     known = (await catalog.notes()).get("library")
-    if known is None:
-        known = uuid4().hex[:12]
-        await catalog.note("library", known)
-    return known
+    return known or await catalog.note_once("library", uuid4().hex[:12])

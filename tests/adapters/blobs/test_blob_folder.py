@@ -1,6 +1,7 @@
 """Originals in a folder: what is left when something goes wrong, and what is not."""
 
 import asyncio
+import errno
 import os
 import resource
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from unchunk.adapters.blobs.folder import FolderBlobs
-from unchunk.errors import NotFoundError, OutputError
+from unchunk.errors import NotFoundError, OutputError, TransientError
 
 KEY = "me/2026-02-03/one"
 NOBODY = 65534
@@ -96,6 +97,45 @@ def test_leftovers_of_a_crash_are_no_blobs_and_can_be_swept(tmp_path: Path, sour
     assert names_in(incoming) == ["young"]
     assert asyncio.run(blobs.sweep(older_than=0)) == 1
     assert files_in(tmp_path / "uploads") == [KEY]
+
+
+def test_leftovers_are_old_by_the_clock_of_the_folder(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = FolderBlobs(tmp_path, is_shared=True)
+    asyncio.run(blobs.put(KEY, source))
+    (tmp_path / "uploads" / ".incoming" / "young").write_text("half")
+    tomorrow = time.time() + 86400
+    monkeypatch.setattr(time, "time", lambda: tomorrow)
+    assert asyncio.run(blobs.sweep()) == 0
+
+
+def test_a_shared_folder_that_is_not_mounted_is_away_and_not_empty(
+    tmp_path: Path, source: Path
+) -> None:
+    blobs = FolderBlobs(tmp_path / "mount", is_shared=True)
+
+    async def look() -> None:
+        async with blobs.local(KEY):
+            pass
+
+    for action in (look(), blobs.put(KEY, source), blobs.keys(), blobs.delete(KEY)):
+        with pytest.raises(TransientError, match="is it mounted"):
+            asyncio.run(action)
+    assert not (tmp_path / "mount").exists()
+
+
+def test_a_file_server_that_is_away_may_come_back(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = FolderBlobs(tmp_path, is_shared=True)
+
+    def away(*_args: object, **_more: object) -> None:
+        raise OSError(errno.ETIMEDOUT, "Connection timed out")
+
+    monkeypatch.setattr(tempfile, "mkstemp", away)
+    with pytest.raises(TransientError, match="Connection timed out; try again"):
+        asyncio.run(blobs.put(KEY, source))
 
 
 def test_no_room_is_named_and_nothing_is_left(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from unchunk.adapters.catalog import (
     Database,
     SqlCatalog,
     SqlConversations,
+    SqlLeases,
     SqlPrompts,
     open_database,
     rows,
@@ -208,5 +209,34 @@ def test_bytes_that_the_disk_has_changed_are_noticed(tmp_path: Path) -> None:
             change(where, "UPDATE documents SET attributes = ?", damaged)
             with pytest.raises(IntegrityError, match=r"attributes of document .* are damaged"):
                 await catalog.get("me", document.id)
+
+    play(where, scene)
+
+
+def test_only_questions_of_processes_that_are_gone_are_given_up(where: Path | str) -> None:
+    async def scene(database: Database) -> None:
+        living, gone = SqlLeases(database, 60), SqlLeases(database, 60)
+        told = [SqlConversations(database, one.holder) for one in (living, gone)]
+        nobody = SqlConversations(database)
+        for leases in (living, gone):
+            assert await leases.take([f"process/{leases.holder}"])
+        talk = (await nobody.start("me")).id
+        for kept in (*told, nobody):
+            await kept.ask("me", talk, "?")
+
+        async def states() -> list[str]:
+            return [turn.answered.status for turn in await nobody.turns("me", talk)]
+
+        # What nobody is known to answer was left by whoever asked it.
+        assert await told[0].abandon() == 1
+        assert await states() == ["pending", "pending", "interrupted"]
+        await gone.give_up([f"process/{gone.holder}"])
+        # Nobody gives up their own.
+        assert await told[1].abandon() == 0
+        assert await told[0].abandon() == 1
+        assert await states() == ["pending", "interrupted", "interrupted"]
+        # Whoever was only slow has its answer kept all the same.
+        await told[1].answer("me", talk, 1, Answered("Yes.", "complete"))
+        assert await states() == ["pending", "complete", "interrupted"]
 
     play(where, scene)

@@ -75,7 +75,7 @@ def test_a_database_that_does_not_answer_may_later() -> None:
     pytest.importorskip("psycopg", reason="needs the driver of PostgreSQL")
     where = "postgresql+psycopg://me:secret@127.0.0.1:1/library"
     with pytest.raises(TransientError, match="does not answer") as refused:
-        asyncio.run(open_database(where))
+        asyncio.run(open_database(where, patience=0.1))
     assert "secret" not in str(refused.value)
 
 

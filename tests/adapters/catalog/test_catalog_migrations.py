@@ -33,7 +33,7 @@ FIRST = ("documents", "versions", "layouts", "texts", "remains", "vectors", "not
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
     if request.param == "sqlite":
         return tmp_path / "old.db"
-    url: str = request.getfixturevalue("postgres")
+    url: str = request.getfixturevalue("bare_postgres")
     return url
 
 

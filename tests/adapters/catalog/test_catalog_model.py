@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -18,6 +19,7 @@ from hypothesis.stateful import (
 
 from unchunk.adapters.catalog import SqlCatalog, open_database
 from unchunk.domain import Remains, Version, Whole
+from unchunk.errors import NotFoundError
 from unchunk.testing.catalogs import whole_of
 
 OWNERS = st.sampled_from(["me", "you"])
@@ -34,6 +36,8 @@ class Model:
     live: Version | None = None
     draft: Version | None = None
     last: int = 0
+    rewriting: int = 0
+    taken: int = 0
     error: str = ""
     attributes: dict[str, int] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
@@ -109,9 +113,35 @@ class Catalogs(RuleBasedStateMachine):
         if identity not in self.documents:
             return whole
         generation = self.runner.run(self.catalog.next_generation(identity))
-        self.documents[identity].last += 1
-        assert generation == self.documents[identity].last
+        model = self.documents[identity]
+        model.last += 1
+        assert generation == model.last
+        model.rewriting = generation
+        self.remains[identity, generation] = Remains(
+            model.owner, identity, generation, "", "", gone=False
+        )
         return replace(whole, version=replace(whole.version, generation=generation, space=space))
+
+    @rule(target=wholes, whole=wholes)
+    def renew(self, whole: Whole) -> Whole:
+        version = whole.version
+        model = self.documents.get(version.document)
+        draft = None if model is None else model.draft
+        taking = self.catalog.renew(version.document, version.generation)
+        if model is None or draft is None or draft.generation != version.generation:
+            with pytest.raises(NotFoundError):
+                self.runner.run(taking)
+            return whole
+        found = self.runner.run(taking)
+        if model.taken == draft.generation:
+            model.last += 1
+            model.draft = replace(draft, generation=model.last)
+            model.used.add(model.last)
+            self.retire(version.document, model.owner, draft)
+        assert found.draft == model.draft
+        assert model.draft is not None
+        model.taken = model.draft.generation
+        return replace(whole, version=replace(version, generation=model.draft.generation))
 
     @rule(wholes=st.lists(wholes, max_size=4))
     def go_live(self, wholes: list[Whole]) -> None:
@@ -133,10 +163,14 @@ class Catalogs(RuleBasedStateMachine):
         if live is not None and live.generation == version.generation:
             return True
         is_draft = draft is not None and draft.generation == version.generation
-        is_newer = live is None or live.generation < version.generation
+        is_listed = (version.document, version.generation) in self.remains
+        is_given_out = model.rewriting == version.generation and is_listed
         is_same_as = [it for it in (live, draft) if it is not None and it.blob == version.blob]
-        if not is_draft and not (is_newer and is_same_as and version.generation not in model.used):
+        if not is_draft and not (is_given_out and is_same_as):
             return False
+        if is_given_out:
+            del self.remains[version.document, version.generation]
+        model.rewriting = 0
         if live is not None:
             old.append((version.document, model.owner, live))
         if draft is not None and (is_draft or draft in is_same_as):

@@ -18,7 +18,6 @@ from unchunk.adapters.catalog import (
     SqlKeptResponses,
     SqlMembers,
     SqlStores,
-    leaving,
     open_database,
 )
 from unchunk.adapters.catalog.schema import metadata
@@ -194,14 +193,3 @@ def _members(kept: Shelves) -> Coroutine[None, None, object]:
 
 def _page(kept: Shelves) -> Coroutine[None, None, object]:
     return kept.stores.page("me", Page())
-
-
-def test_what_was_removed_is_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaving, "_MOST", 3)
-    left = leaving.Left()
-    for number in range(5):
-        left.note(("store", "me", str(number)), number)
-    assert [left.made_at(("store", "me", str(number))) for number in range(5)] == [
-        *(None, None),
-        *(2, 3, 4),
-    ]

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, select, update
 
 from unchunk.adapters.catalog.dialects import in_batches, insert
-from unchunk.adapters.catalog.leaving import Left
+from unchunk.adapters.catalog.leaving import note_left
 from unchunk.adapters.catalog.lookups import nothing_there
 from unchunk.adapters.catalog.rows import (
     is_storable,
@@ -91,9 +91,7 @@ def _check_documents(connection: Connection, owner: OwnerId, wanted: Sequence[Do
             raise nothing_there(document)
 
 
-def remove(
-    connection: Connection, owner: OwnerId, store: StoreId, document: DocumentId, left: Left
-) -> None:
+def remove(connection: Connection, owner: OwnerId, store: StoreId, document: DocumentId) -> None:
     store_row(connection, owner, store)
     is_it = (in_store(owner, store), store_files.c.document == document)
     found = select(store_files.c.created_at).where(*is_it).with_for_update()
@@ -101,7 +99,7 @@ def remove(
     if put_at is None:
         raise not_in(store, document)
     connection.execute(delete(store_files).where(*is_it))
-    left.note(("file", owner, store, document), put_at)
+    note_left(connection, ("file", owner, store, document), put_at)
 
 
 def in_store(owner: OwnerId, store: StoreId) -> ColumnElement[bool]:

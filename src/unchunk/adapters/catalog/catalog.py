@@ -11,9 +11,16 @@ from unchunk.adapters.catalog.browsing import (
     folders,
     uncounted,
 )
-from unchunk.adapters.catalog.changes import begin, bury, fail, forget, next_generation, note
+from unchunk.adapters.catalog.changes import begin, bury, fail, forget, note, note_once
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.describing import describe
+from unchunk.adapters.catalog.fencing import (
+    adopt_space,
+    next_generation,
+    renew,
+    retire_space,
+    revoke,
+)
 from unchunk.adapters.catalog.going_live import go_live
 from unchunk.adapters.catalog.lookups import (
     all_notes,
@@ -61,6 +68,7 @@ class SqlCatalog:
         blob: str,
         distinct: bool = False,
         said: NewFile | None = None,
+        taken: bool = False,
     ) -> Document:
         return await self._database.write(
             partial(
@@ -71,36 +79,46 @@ class SqlCatalog:
                 blob=blob,
                 distinct=distinct,
                 said=said,
+                taken=taken,
             )
         )
 
     async def go_live(self, wholes: Sequence[Whole]) -> list[DocumentId]:
-        return await self._database.write(partial(go_live, wholes=wholes))
+        # Twice is as once.
+        return await self._database.write(partial(go_live, wholes=wholes), repeatable=True)
 
     async def fail(self, document: DocumentId, generation: int, code: str, message: str) -> None:
         await self._database.write(
-            partial(fail, document=document, generation=generation, code=code, message=message)
+            partial(fail, document=document, generation=generation, code=code, message=message),
+            repeatable=True,
         )
+
+    async def renew(self, document: DocumentId, generation: int) -> Document:
+        return await self._database.write(partial(renew, document=document, generation=generation))
 
     async def next_generation(self, document: DocumentId) -> int:
-        return await self._database.write(partial(next_generation, document=document))
+        # A second number costs nothing, and only the last one counts.
+        return await self._database.write(
+            partial(next_generation, document=document), repeatable=True
+        )
 
     async def bury(self, owner: OwnerId, document: DocumentId) -> list[Remains]:
-        return await self._database.write(
-            partial(bury, owner=owner, document=document, left=self._database.left)
-        )
+        return await self._database.write(partial(bury, owner=owner, document=document))
 
     async def remains(self) -> list[Remains]:
         return await self._database.read(all_remains)
 
+    async def revoke(self, remains: Sequence[Remains]) -> list[Remains]:
+        return await self._database.write(partial(revoke, left=remains), repeatable=True)
+
     async def forget(self, remains: Sequence[Remains]) -> None:
-        await self._database.write(partial(forget, done=remains))
+        await self._database.write(partial(forget, done=remains), repeatable=True)
 
     async def describe(
         self, owner: OwnerId, document: DocumentId, attributes: Mapping[str, object]
     ) -> Document:
         return await self._database.write(
-            partial(describe, owner=owner, document=document, given=attributes)
+            partial(describe, owner=owner, document=document, given=attributes), repeatable=True
         )
 
     async def get(self, owner: OwnerId, document: DocumentId) -> Document:
@@ -149,7 +167,9 @@ class SqlCatalog:
         return await self._database.read(partial(uncounted, limit=limit))
 
     async def count_tokens(self, version: Version, tokens: int) -> None:
-        await self._database.write(partial(count_tokens, version=version, tokens=tokens))
+        await self._database.write(
+            partial(count_tokens, version=version, tokens=tokens), repeatable=True
+        )
 
     async def text(self, version: Version, start: int = 0, end: int | None = None) -> str:
         return await self._database.read(partial(text, version=version, start=start, end=end))
@@ -198,7 +218,19 @@ class SqlCatalog:
         return await self._database.read(revision)
 
     async def note(self, key: str, value: str) -> None:
-        await self._database.write(partial(note, key=key, value=value))
+        await self._database.write(partial(note, key=key, value=value), repeatable=True)
+
+    async def note_once(self, key: str, value: str) -> str:
+        work = partial(note_once, key=key, value=value)
+        return await self._database.write(work, repeatable=True)
+
+    async def adopt_space(self, name: str, recipe: str) -> None:
+        work = partial(adopt_space, name=name, recipe=recipe)
+        await self._database.write(work, repeatable=True)
+
+    async def retire_space(self, name: str) -> bool:
+        work = partial(retire_space, name=name)
+        return await self._database.write(work, repeatable=True)
 
     async def notes(self) -> dict[str, str]:
         return await self._database.read(all_notes)

@@ -22,8 +22,9 @@ from sqlalchemy import (
 
 from unchunk.adapters.catalog.dialects import insert, insert_new
 from unchunk.adapters.catalog.filenotes import let_stay, note_coming
-from unchunk.adapters.catalog.leaving import Left, leave
-from unchunk.adapters.catalog.lookups import all_remains, get, nothing_there
+from unchunk.adapters.catalog.jobs import drop
+from unchunk.adapters.catalog.leaving import leave
+from unchunk.adapters.catalog.lookups import all_remains, get
 from unchunk.adapters.catalog.naming import free_name
 from unchunk.adapters.catalog.rows import quoted, storable, time_of, version_row
 from unchunk.adapters.catalog.schema import REVISION, documents, notes, remains, versions
@@ -41,6 +42,7 @@ def begin(
     *,
     distinct: bool = False,
     said: NewFile | None = None,
+    taken: bool = False,
 ) -> Document:
     owner, folder, name = place
     storable(owner=owner, folder=folder, name=name, checksum=checksum, blob=blob)
@@ -66,6 +68,7 @@ def begin(
         .where(documents.c.id == row.id)
         .values(
             draft=coming.generation,
+            taken=coming.generation if taken else None,
             last=coming.generation,
             error_code="",
             error=quoted(""),
@@ -139,19 +142,11 @@ def fail(
     )
 
 
-def next_generation(connection: Connection, document: DocumentId) -> int:
-    row = locked(connection, documents.c.id == document)
-    if row is None:
-        raise nothing_there(document)
-    generation: int = row.last + 1
-    connection.execute(update(documents).where(documents.c.id == document).values(last=generation))
-    return generation
-
-
-def bury(connection: Connection, owner: OwnerId, document: DocumentId, left: Left) -> list[Remains]:
+def bury(connection: Connection, owner: OwnerId, document: DocumentId) -> list[Remains]:
     locked(connection, documents.c.id == document)
     found = get(connection, owner, document)
-    leave(connection, found, left)
+    leave(connection, found)
+    drop(connection, document)
     seen = [version for version in (found.live, found.draft) if version is not None]
     retire(connection, owner, seen, kept=())
     connection.execute(update(remains).where(remains.c.document == document).values(gone=True))
@@ -212,6 +207,14 @@ def note(connection: Connection, key: str, value: str) -> None:
     connection.execute(
         statement.on_conflict_do_update(index_elements=["key"], set_={"value": value})
     )
+
+
+def note_once(connection: Connection, key: str, value: str) -> str:
+    storable(key=key, value=value)
+    statement = insert(connection.dialect.name, notes).values(key=key, value=value)
+    connection.execute(statement.on_conflict_do_nothing(index_elements=["key"]))
+    kept: str = connection.execute(select(notes.c.value).where(notes.c.key == key)).scalar_one()
+    return kept
 
 
 def locked(connection: Connection, *conditions: ColumnElement[bool]) -> Row[Any] | None:

@@ -5,10 +5,23 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, tuple_, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    delete,
+    exists,
+    literal,
+    not_,
+    or_,
+    select,
+    text,
+    tuple_,
+    update,
+)
 
 from unchunk.adapters.catalog.changes import new_id, now
 from unchunk.adapters.catalog.database import Database
+from unchunk.adapters.catalog.dialects import clock
 from unchunk.adapters.catalog.rows import (
     is_storable,
     json_of,
@@ -18,21 +31,24 @@ from unchunk.adapters.catalog.rows import (
     text_of,
     time_of,
 )
-from unchunk.adapters.catalog.schema import conversations, turns
+from unchunk.adapters.catalog.schema import PENDING, conversations, leases, turns
 from unchunk.domain import Answered, ChatTurn, Conversation, ConversationId, OwnerId, json_object
 from unchunk.errors import IntegrityError, NotFoundError
 
 _TITLE = 60
+PROCESS = "process/"
+"""What the lease of a process begins with, as long as it has a library open."""
 
 
 class SqlConversations:
     """Lives as long as the catalog on the same database.
 
     `updated_at` is when something was last said: a new title does not move a conversation.
+    `holder` is this process, as leases know it, where others answer on the same database.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, holder: str | None = None) -> None:
+        self._database, self._holder = database, holder
 
     async def start(self, owner: OwnerId, *, title: str = "", folder: str = "") -> Conversation:
         return await self._database.write(partial(_start, owner=owner, title=title, folder=folder))
@@ -57,9 +73,8 @@ class SqlConversations:
         )
 
     async def ask(self, owner: OwnerId, conversation: ConversationId, question: str) -> int:
-        return await self._database.write(
-            partial(_ask, owner=owner, conversation=conversation, question=question)
-        )
+        work = partial(_ask, owner=owner, conversation=conversation, question=question)
+        return await self._database.write(partial(work, holder=self._holder))
 
     async def answer(
         self, owner: OwnerId, conversation: ConversationId, number: int, given: Answered
@@ -69,7 +84,8 @@ class SqlConversations:
         )
 
     async def abandon(self) -> int:
-        return await self._database.write(_abandon)
+        """Those of other processes that live stay, and of this one where there are others."""
+        return await self._database.write(partial(_abandon, holder=self._holder))
 
     async def rename(
         self, owner: OwnerId, conversation: ConversationId, title: str
@@ -139,7 +155,11 @@ def _turns(
 
 
 def _ask(
-    connection: Connection, owner: OwnerId, conversation: ConversationId, question: str
+    connection: Connection,
+    owner: OwnerId,
+    conversation: ConversationId,
+    question: str,
+    holder: str | None,
 ) -> int:
     row = _row(connection, owner, conversation, locked=True)
     number: int = row.turn_count
@@ -151,6 +171,7 @@ def _ask(
             "number": number,
             "question": kept_text(question, "a question"),
             "asked_at": moment,
+            "holder": holder,
             **_answer_row(Answered("", "pending")),
         },
     )
@@ -189,9 +210,15 @@ def _answer(
     )
 
 
-def _abandon(connection: Connection) -> int:
-    pending = turns.c.status == "pending"
-    return connection.execute(update(turns).where(pending).values(status="interrupted")).rowcount
+def _abandon(connection: Connection, holder: str | None) -> int:
+    is_living = exists().where(
+        leases.c.name == literal(PROCESS) + turns.c.holder,
+        leases.c.until > clock(connection.dialect.name),
+    )
+    # As the index has it; one that no process is known to answer is nobody's.
+    is_left = or_(turns.c.holder.is_(None), not_(is_living) & (turns.c.holder != (holder or "")))
+    interrupted = update(turns).where(text(PENDING), is_left).values(status="interrupted")
+    return connection.execute(interrupted).rowcount
 
 
 def _rename(

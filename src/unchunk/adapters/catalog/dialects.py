@@ -4,12 +4,37 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from sqlalchemy import Table
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Numeric,
+    Table,
+    cast,
+    func,
+    literal_column,
+    text,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 T = TypeVar("T")
 
 _MOST = 400
+_HASTILY = text("SET LOCAL synchronous_commit TO off")
+CLOCK = "unchunk_clock"
+"""What the clock is called that is added to every connection to SQLite, which has none so fine."""
+
+
+@lru_cache
+def clock(dialect: str) -> ColumnElement[int]:
+    """Microseconds since 1970 by the clock of the database, at the moment when it is asked.
+
+    Whoever shares the database agrees on it, whatever time their own machines think it is.
+    """
+    if dialect != "postgresql":
+        return getattr(func, CLOCK)(type_=BigInteger)  # type: ignore[no-any-return] # any name
+    seconds = literal_column("EXTRACT(EPOCH FROM clock_timestamp())", Numeric)
+    return cast(seconds * 1_000_000, BigInteger)
 
 
 @lru_cache
@@ -22,6 +47,12 @@ def insert(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
 def insert_new(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An insert that leaves alone what is there already."""
     return insert(dialect, table).on_conflict_do_nothing()
+
+
+def hastily(connection: Connection) -> None:
+    """This transaction need not wait for the disk: what it writes may be lost with the machine."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(_HASTILY)
 
 
 def in_batches(items: Sequence[T], most: int = _MOST) -> Iterator[Sequence[T]]:

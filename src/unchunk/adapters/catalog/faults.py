@@ -15,6 +15,7 @@ from unchunk.errors import (
     UnchunkError,
 )
 
+_DISK_FULL = "53100"
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {
@@ -39,6 +40,10 @@ def in_our_words(where: str) -> Iterator[None]:
             raise _of_sqlite(error.orig, where) or error from error
         if isinstance(error, DataError):
             raise InvalidTextError(f"{where} cannot hold this: {error.orig}") from error
+        if getattr(error.orig, "sqlstate", None) == _DISK_FULL:
+            raise OutputError(
+                f"the disk of {where} is full; make room there and try again"
+            ) from error
         if isinstance(error, (OperationalError, InterfaceError)):
             raise TransientError(
                 f"the database {where} does not answer: {error.orig}; see that it runs, try again"

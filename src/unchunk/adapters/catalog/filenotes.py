@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, or_, select, update
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.dialects import in_batches, insert
 from unchunk.adapters.catalog.expiring import is_there
-from unchunk.adapters.catalog.leaving import Left
+from unchunk.adapters.catalog.leaving import made_at
 from unchunk.adapters.catalog.lookups import (
     COLUMNS,
     document_in,
@@ -56,7 +56,7 @@ class SqlFileNotes:
         self, owner: OwnerId, part: Page, now: datetime, *, purpose: str = ""
     ) -> tuple[list[tuple[Document, FileNote]], bool]:
         work = partial(_page, owner=owner, part=part, now=now, purpose=purpose)
-        return await self._database.read(partial(work, left=self._database.left))
+        return await self._database.read(work)
 
     async def get(
         self, owner: OwnerId, documents: Sequence[DocumentId], now: datetime
@@ -105,7 +105,7 @@ def _keep(connection: Connection, note: FileNote) -> None:
 
 
 def _page(
-    connection: Connection, owner: OwnerId, part: Page, now: datetime, *, purpose: str, left: Left
+    connection: Connection, owner: OwnerId, part: Page, now: datetime, *, purpose: str
 ) -> tuple[list[tuple[Document, FileNote]], bool]:
     if not is_storable(owner):
         return [], False
@@ -118,7 +118,7 @@ def _page(
         wanted = wanted.where(or_(is_for_it, has_none) if purpose == _PURPOSE else is_for_it)
 
     def was_made(document: DocumentId) -> int | None:
-        return left.made_at(("document", owner, document))
+        return made_at(connection, ("document", owner, document))
 
     rows, has_more = part_of(connection, wanted, known, part, was_made)
     return list(map(_noted, rows)), has_more

@@ -4,18 +4,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from unchunk.adapters.catalog.changes import count_change, now, retire
 from unchunk.adapters.catalog.dialects import in_batches, insert
 from unchunk.adapters.catalog.lookups import BLOCK
 from unchunk.adapters.catalog.packing import pack_chunks, pack_outline
 from unchunk.adapters.catalog.rows import quoted, version_of, version_row
-from unchunk.adapters.catalog.schema import documents, layouts, texts, versions
+from unchunk.adapters.catalog.schema import documents, layouts, notes, remains, texts, versions
 from unchunk.domain import DocumentId, OwnerId, Version, Whole
+from unchunk.ports import SPACE
 
 _BLOCKS_AT_ONCE = 1024
-_POINTERS = ("live", "draft", "last", "error_code", "error", "updated_at")
+_POINTERS = ("live", "draft", "rewriting", "last", "error_code", "error", "updated_at")
 
 
 @dataclass(slots=True)
@@ -28,6 +29,7 @@ class _State:
     last: int
     error_code: str
     error: str
+    rewriting: int | None
     known: dict[int, Version]
 
     def admits(self, version: Version) -> bool:
@@ -38,7 +40,8 @@ class _State:
         """
         if version.generation == self.draft:
             return True
-        if version.generation in self.known or version.generation < (self.live or 0):
+        # Once it was forgotten its chunks are gone.
+        if version.generation != self.rewriting or version.generation not in self.known:
             return False
         return any(_same_content(version, one) for one in self.seen())
 
@@ -57,6 +60,8 @@ class _State:
                 self.draft, self.error_code, self.error = None, "", quoted("")
         self.known[version.generation] = version
         self.live, self.last = version.generation, max(self.last, version.generation)
+        # Whatever else is being written anew was read from what is not live any more.
+        self.rewriting = None
         return old
 
 
@@ -67,8 +72,10 @@ def _same_content(one: Version, other: Version) -> bool:
 
 def go_live(connection: Connection, wholes: Sequence[Whole]) -> list[DocumentId]:
     states = _states(connection, sorted({whole.version.document for whole in wholes}))
+    retired = _retired(connection, sorted({whole.version.space for whole in wholes}))
     old: dict[DocumentId, list[Version]] = {}
     taken: list[Whole] = []
+    listed: list[Version] = []
     done: dict[DocumentId, None] = {}
     for whole in wholes:
         version = whole.version
@@ -77,12 +84,15 @@ def go_live(connection: Connection, wholes: Sequence[Whole]) -> list[DocumentId]
             continue
         if version.generation == state.live:
             done[version.document] = None
-        elif state.admits(version):
+        elif version.space not in retired and state.admits(version):
+            if version.generation == state.rewriting:
+                listed.append(version)
             old.setdefault(version.document, []).extend(state.take(version))
             taken.append(whole)
             done[version.document] = None
     if taken:
         _write(connection, taken)
+        _unlist(connection, listed)
         _point(connection, {document: states[document] for document in old})
         for document, gone in old.items():
             kept = {version.blob for version in states[document].seen()}
@@ -98,13 +108,41 @@ def _states(connection: Connection, wanted: Sequence[DocumentId]) -> dict[Docume
         rows = select(documents).where(documents.c.id.in_(batch)).order_by(documents.c.id)
         for row in connection.execute(rows.with_for_update()):
             states[row.id] = _State(
-                row.owner, row.live, row.draft, row.last, row.error_code, row.error, {}
+                row.owner,
+                row.live,
+                row.draft,
+                row.last,
+                row.error_code,
+                row.error,
+                row.rewriting,
+                {},
             )
         for values in connection.execute(select(versions).where(versions.c.document.in_(batch))):
             version = version_of(values)
             if version.document in states:
                 states[version.document].known[version.generation] = version
     return states
+
+
+def _retired(connection: Connection, spaces: Sequence[str]) -> set[str]:
+    """Those in which nothing goes live any more; of the others none is retired until the end."""
+    keys = [SPACE + name for name in spaces]
+    found = select(notes).where(notes.c.key.in_(keys)).order_by(notes.c.key)
+    rows = connection.execute(found.with_for_update(read=True))
+    return {row.key.removeprefix(SPACE) for row in rows if not row.value}
+
+
+def _unlist(connection: Connection, listed: Sequence[Version]) -> None:
+    """What was to go if it had not come so far is here to stay."""
+    if not listed:
+        return
+    connection.execute(
+        delete(remains).where(
+            remains.c.document == bindparam("its_document"),
+            remains.c.generation == bindparam("its_generation"),
+        ),
+        [{"its_document": one.document, "its_generation": one.generation} for one in listed],
+    )
 
 
 def _write(connection: Connection, wholes: Sequence[Whole]) -> None:
@@ -157,6 +195,7 @@ def _point(connection: Connection, states: dict[DocumentId, _State]) -> None:
                 "its_id": document,
                 "live": state.live,
                 "draft": state.draft,
+                "rewriting": state.rewriting,
                 "last": state.last,
                 "error_code": state.error_code,
                 "error": state.error,

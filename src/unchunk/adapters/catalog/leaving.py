@@ -1,40 +1,58 @@
-"""Where things stood that were removed lately."""
+"""Where things stood that were removed lately.
 
-from threading import Lock
+Lets whoever removes what they read go on behind it: many read a page, remove what is on it, and
+ask for the page behind its last thing. Kept for about an hour, whichever process is asked.
+"""
+
+import json
+from hashlib import sha256
 from typing import Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select
 
+from unchunk.adapters.catalog.dialects import clock, insert
 from unchunk.adapters.catalog.rows import microseconds_of
-from unchunk.adapters.catalog.schema import store_files
+from unchunk.adapters.catalog.schema import left_places, store_files
 from unchunk.domain import Document
 
-_MOST: Final = 10_000
+_KEPT: Final = 3_600_000_000
+# More than one for each that comes, so that they do not pile up.
+_SWEPT: Final = 20
 
 
-class Left:
-    """Lets whoever removes what they read go on behind it: many read a page, remove what is on it,
-    and ask for the page behind its last thing. Only this process knows, and not for ever.
-    """
-
-    def __init__(self) -> None:
-        self._places: dict[tuple[str, ...], int] = {}
-        self._lock = Lock()
-
-    def note(self, place: tuple[str, ...], made_at: int) -> None:
-        """`place` is a list, whose it is, and the thing."""
-        with self._lock:
-            self._places[place] = made_at
-            if len(self._places) > _MOST:
-                del self._places[next(iter(self._places))]
-
-    def made_at(self, place: tuple[str, ...]) -> int | None:
-        return self._places.get(place)
+def note_left(connection: Connection, place: tuple[str, ...], made_at: int) -> None:
+    """`place` is a list, whose it is, and the thing. Part of the transaction that removes it."""
+    moment = clock(connection.dialect.name)
+    statement = insert(connection.dialect.name, left_places).values(
+        place=_digest(place), made_at=made_at, left_at=moment
+    )
+    again = {"made_at": statement.excluded.made_at, "left_at": statement.excluded.left_at}
+    connection.execute(statement.on_conflict_do_update(index_elements=["place"], set_=again))
+    # Past those that another one is just removing: nobody waits here.
+    old = (
+        select(left_places.c.place)
+        .where(left_places.c.left_at < moment - _KEPT)
+        .limit(_SWEPT)
+        .with_for_update(skip_locked=True)
+    )
+    connection.execute(delete(left_places).where(left_places.c.place.in_(old)))
 
 
-def leave(connection: Connection, document: Document, left: Left) -> None:
+def made_at(connection: Connection, place: tuple[str, ...]) -> int | None:
+    """When the thing was made that stood there."""
+    wanted = select(left_places.c.made_at).where(left_places.c.place == _digest(place))
+    return connection.scalar(wanted)
+
+
+def leave(connection: Connection, document: Document) -> None:
     """Note where a document stood that is about to be deleted, and where in stores."""
-    left.note(("document", document.owner, document.id), microseconds_of(document.created_at))
+    created = microseconds_of(document.created_at)
+    note_left(connection, ("document", document.owner, document.id), created)
     places = select(store_files.c.store, store_files.c.created_at)
-    for store, put_at in connection.execute(places.where(store_files.c.document == document.id)):
-        left.note(("file", document.owner, store, document.id), put_at)
+    found = places.where(store_files.c.document == document.id)
+    for store, put_at in connection.execute(found).all():
+        note_left(connection, ("file", document.owner, store, document.id), put_at)
+
+
+def _digest(place: tuple[str, ...]) -> bytes:
+    return sha256(json.dumps(place).encode()).digest()

@@ -18,7 +18,7 @@ from unchunk.adapters.catalog.completed import (
 from unchunk.adapters.catalog.counting import STATES, in_batch
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.expiring import is_there
-from unchunk.adapters.catalog.leaving import Left
+from unchunk.adapters.catalog.leaving import made_at
 from unchunk.adapters.catalog.lookups import COLUMNS, document_in, with_versions
 from unchunk.adapters.catalog.paging import part_of
 from unchunk.adapters.catalog.rows import is_storable
@@ -81,7 +81,7 @@ class SqlMembers:
         batch: BatchId = "",
     ) -> tuple[list[Member], bool]:
         work = partial(_page, place=(owner, store), part=part, now=now, status=status, batch=batch)
-        return await self._database.read(partial(work, left=self._database.left))
+        return await self._database.read(work)
 
     async def searchable(
         self, owner: OwnerId, stores: Sequence[StoreId], now: datetime
@@ -99,10 +99,7 @@ class SqlMembers:
         return await self._database.read(work)
 
     async def remove(self, owner: OwnerId, store: StoreId, document: DocumentId) -> None:
-        left = self._database.left
-        await self._database.write(
-            partial(remove, owner=owner, store=store, document=document, left=left)
-        )
+        await self._database.write(partial(remove, owner=owner, store=store, document=document))
 
 
 def _get(
@@ -125,7 +122,6 @@ def _page(
     *,
     status: MemberStatus | None,
     batch: BatchId,
-    left: Left,
 ) -> tuple[list[Member], bool]:
     owner, store = place
     store_row(connection, owner, store)
@@ -138,7 +134,7 @@ def _page(
         wanted = wanted.where(in_batch(store, batch))
 
     def was_put(document: DocumentId) -> int | None:
-        return left.made_at(("file", owner, store, document))
+        return made_at(connection, ("file", owner, store, document))
 
     rows, has_more = part_of(connection, wanted, known, part, was_put)
     return list(map(_member, rows)), has_more

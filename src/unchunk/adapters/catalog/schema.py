@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Float,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -18,9 +19,10 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
-HEAD: Final = "0006"
+HEAD: Final = "0007"
 """The newest migration. Kept here too, so that opening need not load Alembic to know it."""
 
 REVISIONS: Final = "catalog_revision"
@@ -39,6 +41,9 @@ NAMING: Final = {
     "pk": "pk_%(table_name)s",
 }
 
+COMING: Final = "draft IS NOT NULL AND error_code = ''"
+"""Documents on their way in. Their index is used for these very words only."""
+
 metadata = MetaData(naming_convention=NAMING)
 
 
@@ -50,8 +55,9 @@ def _of_version() -> ForeignKeyConstraint:
     )
 
 
-# `live` and `draft` are generations; `last` is the highest ever given out. Times are
-# microseconds since 1970, which every database keeps alike. No attributes are NULL.
+# `live` and `draft` are generations, and so are `taken`, the draft that somebody took up, and
+# `rewriting`, the one that what is there may go live under; `last` is the highest ever given out.
+# Times are microseconds since 1970, which every database keeps alike. No attributes are NULL.
 documents = Table(
     "documents",
     metadata,
@@ -61,6 +67,8 @@ documents = Table(
     Column("name", Text, nullable=False),
     Column("live", Integer),
     Column("draft", Integer),
+    Column("taken", Integer),
+    Column("rewriting", Integer),
     Column("last", Integer, nullable=False),
     Column("error_code", Text, nullable=False),
     Column("error", Text, nullable=False),
@@ -69,6 +77,12 @@ documents = Table(
     Column("attributes", LargeBinary),
     UniqueConstraint("owner", "folder", "name"),
     Index(None, "owner", "created_at", "id"),
+    Index(
+        "ix_documents_coming",
+        "created_at",
+        postgresql_where=text(COMING),
+        sqlite_where=text(COMING),
+    ),
 )
 
 # What filters find documents by: a digest for each name with a single value, since an index takes
@@ -167,6 +181,10 @@ conversations = Table(
     Index(None, "owner", "updated_at", "id"),
 )
 
+PENDING: Final = "status = 'pending'"
+"""Questions that are being answered, of many that were."""
+
+# `holder` is the process that answers, where several share the database.
 turns = Table(
     "turns",
     metadata,
@@ -178,7 +196,14 @@ turns = Table(
     Column("status", Text, nullable=False),
     Column("cited", LargeBinary, nullable=False),
     Column("record", LargeBinary, nullable=False),
+    Column("holder", Text),
     ForeignKeyConstraint(["conversation"], ["conversations.id"], ondelete="CASCADE"),
+    Index(
+        "ix_turns_pending",
+        "conversation",
+        postgresql_where=text(PENDING),
+        sqlite_where=text(PENDING),
+    ),
 )
 
 # `mark` is the digest of the folder, which may be too long for an index.
@@ -289,4 +314,98 @@ responses = Table(
     Column("id", Text, primary_key=True),
     Column("created_at", BigInteger, nullable=False, index=True),
     Column("body", LargeBinary, nullable=False),
+)
+
+# What one process at a time works on; `until` is by the clock of the database.
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", Text, nullable=False, index=True),
+    Column("until", BigInteger, nullable=False),
+    Column("is_dismissed", Boolean(create_constraint=False), nullable=False),
+)
+
+# A job outlives its document, so that who works on it learns that it was deleted. `worker` is
+# empty and `until` 0 as long as nobody has it; `due_at` is 0 where somebody asked for it again.
+# `turn` is its place among those of all owners, so that none waits for all that another has.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("document", Text, nullable=False, index=True),
+    Column("name", Text, nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("forced", Boolean(create_constraint=False), nullable=False),
+    Column("state", Text, nullable=False),
+    Column("stage", Text, nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("result", Text, nullable=False),
+    Column("error_code", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("turn", BigInteger, nullable=False),
+    Column("due_at", BigInteger, nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("until", BigInteger, nullable=False),
+    Column("is_dropped", Boolean(create_constraint=False), nullable=False),
+    Column("begun_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger, index=True),
+    Index(None, "state", "turn"),
+    Index(None, "owner", "turn"),
+)
+
+# Answers on their way, for readers of other processes; whoever writes one touches it again and
+# again, and who reads it notes that, too.
+streams = Table(
+    "streams",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("is_over", Boolean(create_constraint=False), nullable=False),
+    Column("is_stopped", Boolean(create_constraint=False), nullable=False),
+    Column("written_at", BigInteger, nullable=False, index=True),
+    Column("read_at", BigInteger, nullable=False),
+)
+
+stream_events = Table(
+    "stream_events",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("content", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["stream"], ["streams.id"], ondelete="CASCADE"),
+)
+
+rates = Table(
+    "rates",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("amount", Float, nullable=False),
+    Column("taken_at", BigInteger, nullable=False, index=True),
+)
+
+# Where things stood that were removed lately, for whoever reads on behind them. `place` is a digest.
+left_places = Table(
+    "left_places",
+    metadata,
+    Column("place", LargeBinary, primary_key=True),
+    Column("made_at", BigInteger, nullable=False),
+    Column("left_at", BigInteger, nullable=False, index=True),
+)
+
+# What `unchunk migrate` brought here: `mark` is the digest of what it was over there, `blobs` are
+# the keys of its originals and `generations` the numbers of its versions, noted before they come.
+moved = Table(
+    "moved",
+    metadata,
+    Column("kind", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("mark", LargeBinary, nullable=False),
+    Column("blobs", Text, nullable=False),
+    Column("generations", Text, nullable=False),
+    Column("is_verified", Boolean(create_constraint=False), nullable=False),
 )

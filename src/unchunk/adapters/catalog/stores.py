@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, case, delete, select, upd
 from unchunk.adapters.catalog.counting import counts
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.dialects import in_batches
-from unchunk.adapters.catalog.leaving import Left
+from unchunk.adapters.catalog.leaving import made_at, note_left
 from unchunk.adapters.catalog.paging import part_of
 from unchunk.adapters.catalog.rows import (
     damaged,
@@ -50,8 +50,7 @@ class SqlStores:
         return _store(await self._database.read(partial(store_row, owner=owner, store=store)))
 
     async def page(self, owner: OwnerId, part: Page) -> tuple[list[VectorStore], bool]:
-        left = self._database.left
-        return await self._database.read(partial(_page, owner=owner, part=part, left=left))
+        return await self._database.read(partial(_page, owner=owner, part=part))
 
     async def counts(
         self, owner: OwnerId, stores: Sequence[StoreId], now: datetime
@@ -59,8 +58,7 @@ class SqlStores:
         return await self._database.read(partial(counts, owner=owner, stores=stores, now=now))
 
     async def delete(self, owner: OwnerId, store: StoreId) -> None:
-        left = self._database.left
-        await self._database.write(partial(_delete, owner=owner, store=store, left=left))
+        await self._database.write(partial(_delete, owner=owner, store=store))
 
 
 def store_row(
@@ -135,31 +133,29 @@ def _touch(connection: Connection, owner: OwnerId, stores: Sequence[StoreId], at
         )
 
 
-def _page(
-    connection: Connection, owner: OwnerId, part: Page, left: Left
-) -> tuple[list[VectorStore], bool]:
+def _page(connection: Connection, owner: OwnerId, part: Page) -> tuple[list[VectorStore], bool]:
     if not is_storable(owner):
         return [], False
     is_mine = vector_stores.c.owner == owner
     known = select(vector_stores.c.created_at, vector_stores.c.id).where(is_mine)
 
     def was_made(store: StoreId) -> int | None:
-        return left.made_at(("store", owner, store))
+        return made_at(connection, ("store", owner, store))
 
     wanted = select(vector_stores).where(is_mine)
     rows, has_more = part_of(connection, wanted, known, part, was_made)
     return list(map(_store, rows)), has_more
 
 
-def _delete(connection: Connection, owner: OwnerId, store: StoreId, left: Left) -> None:
+def _delete(connection: Connection, owner: OwnerId, store: StoreId) -> None:
     is_it = _is_it(owner, store)
     found = select(vector_stores.c.created_at).where(*is_it).with_for_update()
     can_be = is_storable(store) and is_storable(owner)
-    made_at = connection.scalar(found) if can_be else None
-    if made_at is None:
+    created = connection.scalar(found) if can_be else None
+    if created is None:
         raise _nothing_there(store)
     connection.execute(delete(vector_stores).where(*is_it))
-    left.note(("store", owner, store), made_at)
+    note_left(connection, ("store", owner, store), created)
 
 
 def _is_it(owner: OwnerId, store: StoreId) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"[0-9]{1,10}")
 async def create_file(request: Request, house: InHouse, owner: Owner) -> Response:
     """Take a file; it is read while nobody waits for it."""
     options = house.options
-    house.jobs.check(owner)
+    await house.jobs.check(owner)
     with house.metrics.uploading():
         async with received(request, options.upload_folder, options.max_upload) as sent:
             house.metrics.uploaded(sent.path.stat().st_size)
@@ -41,7 +41,7 @@ async def create_file(request: Request, house: InHouse, owner: Owner) -> Respons
                 file = await house.engine.stores.add_file(
                     sent.path, sent.name, purpose=purpose, expires_after=lasts, owner=owner
                 )
-    house.jobs.begin("upload", file.document)
+    await house.jobs.begin("upload", file.document)
     return pollable(file_shape(*file))
 
 

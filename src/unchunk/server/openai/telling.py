@@ -14,8 +14,8 @@ from unchunk.server.faults import RefusedError
 from unchunk.server.openai.faults import fault
 from unchunk.server.openai.shapes import Shape
 from unchunk.server.rendering import rendered, reply
+from unchunk.server.stream import Stream
 from unchunk.server.streaming import NOBODY, done_for, reply_of
-from unchunk.server.streams import Stream
 
 _BROKEN_OFF = Failed("cut-off", "the answer ended before its end: ask again", transient=True)
 

@@ -1,0 +1,11 @@
+"""A place for originals is one library's: what is said where it is not."""
+
+from unchunk.errors import InvalidSettingError
+
+
+def another_has(place: str, library: str, marker: str) -> InvalidSettingError:
+    """`marker` is what says so."""
+    return InvalidSettingError(
+        f"{place} holds the originals of another library, {library}: name another place in blobs."
+        f" If that library is no more, remove {marker}, and `unchunk doctor` tells what it left"
+    )

@@ -1,0 +1,108 @@
+"""The port `Bell`: LISTEN and NOTIFY of PostgreSQL; with SQLite, within this process."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Engine
+
+from unchunk.adapters.catalog.database import Database
+from unchunk.adapters.catalog.ringing import CHANNEL
+from unchunk.telemetry import log
+
+_PAUSE = 1.0
+# Who waits for the first time may have looked so long ago.
+_BEFORE = 1.0
+_MOST = 10_000
+
+
+class SqlBell:
+    """Belongs to one event loop. Its connection to PostgreSQL is made when somebody first waits,
+    and made again whenever it is lost; meanwhile only rings of this process are heard.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._rung: dict[str, float] = {}
+        self._waiting: dict[str, set[asyncio.Future[None]]] = {}
+        self._heard: WeakKeyDictionary[asyncio.Task[Any], dict[str, float]] = WeakKeyDictionary()
+        self._listening: asyncio.Task[None] | None = None
+        database.on_ring(self._ring)
+
+    async def wait(self, topic: str, seconds: float) -> bool:
+        """Each task hears for itself: many may wait for one topic."""
+        if self._database.is_shared and (self._listening is None or self._listening.done()):
+            self._listening = asyncio.create_task(self._listen())
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        heard = {} if task is None else self._heard.setdefault(task, {})
+        since = heard.get(topic, loop.time() - _BEFORE)
+        rang = self._rung.get(topic, since) > since or await self._waited(topic, seconds)
+        if len(heard) > _MOST:
+            heard.clear()
+        heard[topic] = loop.time()
+        return rang
+
+    async def ring(self, topic: str) -> None:
+        """Work that changes something rings by itself when it is committed: `Database.write`."""
+        await self._database.write(lambda _: None, repeatable=True, rings=(topic,))
+
+    async def close(self) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._listening
+
+    async def _waited(self, topic: str, seconds: float) -> bool:
+        rings = asyncio.get_running_loop().create_future()
+        waiting = self._waiting.setdefault(topic, set())
+        waiting.add(rings)
+        try:
+            async with asyncio.timeout(seconds):
+                await rings
+        except TimeoutError:
+            return False
+        finally:
+            waiting.discard(rings)
+            if not waiting and self._waiting.get(topic) is waiting:
+                del self._waiting[topic]
+        return True
+
+    def _ring(self, topic: str) -> None:
+        """In the event loop."""
+        # The newest stand last, and those that rang longest ago are forgotten first.
+        self._rung.pop(topic, None)
+        self._rung[topic] = asyncio.get_running_loop().time()
+        if len(self._rung) > _MOST:
+            del self._rung[next(iter(self._rung))]
+        for one in self._waiting.get(topic, ()):
+            if not one.done():
+                one.set_result(None)
+
+    async def _listen(self) -> None:
+        import psycopg  # noqa: PLC0415 - an extra, and there where a database is shared
+
+        while True:
+            try:
+                connection = await psycopg.AsyncConnection.connect(
+                    **_arguments(self._database.engine), autocommit=True
+                )
+                async with connection:
+                    schema = await (await connection.execute("SELECT current_schema()")).fetchone()
+                    assert schema is not None, "one row"
+                    channel = psycopg.sql.Identifier(f"{CHANNEL}{schema[0]}")
+                    await connection.execute(psycopg.sql.SQL("LISTEN {}").format(channel))
+                    # Whoever waited while nobody listened looks again.
+                    for topic in list(self._waiting):
+                        self._ring(topic)
+                    async for notice in connection.notifies():
+                        self._ring(notice.payload)
+            except psycopg.Error as error:
+                log("the database does not ring now: %s", error)
+            await asyncio.sleep(_PAUSE)
+
+
+def _arguments(engine: Engine) -> dict[str, Any]:
+    _, arguments = engine.dialect.create_connect_args(engine.url)
+    return {**arguments, "connect_timeout": 5, "application_name": "unchunk bell"}

@@ -1,0 +1,18 @@
+"""What the processes that have one library open tell each other."""
+
+from dataclasses import dataclass
+
+from unchunk.ports import Bell, Leases, Queue, Rates, StreamLog
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Without `leases`, `streams` and `rates` no other process works on this library at the same
+    time: what they would tell, this one knows by itself.
+    """
+
+    queue: Queue
+    bell: Bell
+    leases: Leases | None = None
+    streams: StreamLog | None = None
+    rates: Rates | None = None
