@@ -30,9 +30,11 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "settings": ({"domain", "errors"}, set()),
     "keyring": ({"domain", "errors", "ports"}, set()),
     "engine": (
-        {"chat", "domain", "errors", "keyring", "library", "retrieval", "stores", "telemetry"},
+        {"chat", "domain", "errors", "keyring", "library", "retrieval", "searching", "stores"}
+        | {"telemetry"},
         set(),
     ),
+    "searching": ({"domain", "library", "retrieval"}, set()),
     "evaluation": ({"domain", "engine", "errors", "retrieval", "text"}, set()),
     "synchronous": (set(), set()),
     "wiring": (

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.talking import Talk, Talking
 from unchunk.chat.watching import CHAT
-from unchunk.domain import Chunking, Document, DocumentId, EmbedderIdentity, NewFile, OwnerId
+from unchunk.domain import Chunking, Document, EmbedderIdentity, NewFile, OwnerId
 from unchunk.errors import (
     IndexUnavailableError,
     NotFoundError,
@@ -31,15 +31,10 @@ from unchunk.library.purging import Receipt, delete, purge_remains
 from unchunk.library.reading import Reading
 from unchunk.library.reindexing import Reindexed, migrate, reindex
 from unchunk.library.sharing import Sharing
-from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.asking import Asking, Manner
-from unchunk.retrieval.evidence import ReconstructedDocument
-from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
-from unchunk.retrieval.retriever import Evidence
+from unchunk.retrieval.query import QueryAnalyzer
 from unchunk.retrieval.search import LibraryShelf
-from unchunk.retrieval.shelf import EVERYWHERE, Card, Where
-from unchunk.retrieval.similarity import Embedded, embedded, similarity
-from unchunk.retrieval.snippets import Found
+from unchunk.searching import Searching
 from unchunk.stores import StoreParts, VectorStores
 from unchunk.telemetry import Condition, Telemetry, job, log
 
@@ -76,7 +71,7 @@ class Makeup:
     window: int | None
 
 
-class Engine(Talking, Reading):
+class Engine(Talking, Reading, Searching):
     """An open library. `owner` is whose documents a call is about; others' are not there."""
 
     def __init__(
@@ -110,7 +105,8 @@ class Engine(Talking, Reading):
             manner.fusion,
             refresh=parts.spaces.refresh if parts.desk.is_shared else None,
         )
-        self._asking = Asking(shelf, parts.catalog, parts.telemetry, owner, manner)
+        asking = Asking(shelf, parts.catalog, parts.telemetry, owner, manner)
+        Searching.__init__(self, parts, owner, asking, self._usual_amount)
         answering = ChatParts(
             talk.elsewhere.retrieve if talk.elsewhere else self.retrieve,
             QueryAnalyzer(manner.words),
@@ -130,11 +126,9 @@ class Engine(Talking, Reading):
     async def start(self, *, is_alone: bool) -> None:
         """Finish what a crash interrupted; what cannot be done now is left for the next time."""
         self.is_alone = is_alone
-        parts = self._parts
-        await parts.desk.open()
+        await self.purge_remains()
         if not is_alone:
             return
-        await self.purge_remains()
         try:
             if abandoned := await self._talk.conversations.abandon():
                 log("%d answers were interrupted", abandoned)
@@ -321,101 +315,6 @@ class Engine(Talking, Reading):
             await self._settle()
             return await restore(self._parts, self._flow, Path(source), owner, watch)
 
-    async def search(
-        self,
-        question: str,
-        *,
-        limit: int = 10,
-        where: Where = EVERYWHERE,
-        owner: OwnerId | None = None,
-    ) -> Found:
-        """The chunks that answer best, by meaning and by words, each for itself."""
-        await self._settle()
-        found = await self._asking.snippets(question, self._whose(owner), where, limit)
-        return replace(found, notes=(*found.notes, *self._remarks()))
-
-    async def retrieve(
-        self,
-        question: str,
-        *,
-        history: Sequence[Turn] = (),
-        where: Where = EVERYWHERE,
-        amount: Amount | None = None,
-        owner: OwnerId | None = None,
-        rewritten: str = "",
-        mode: Mode | None = None,
-        include: Sequence[tuple[DocumentId, int]] = (),
-    ) -> Evidence:
-        """What answers a question: whole passages, or full documents where it asks for them.
-
-        `history` is the conversation before it, and `rewritten` what a model made of the question
-        in its light, if one did. Without `amount`, as much as a model is given; without `mode`,
-        what the question asks for. `include` names chunks that belong to it in any case.
-        """
-        await self._settle()
-        whose = self._whose(owner)
-        amount = amount or await self._usual_amount(question)
-        found = await self._asking.retrieve(
-            question,
-            whose,
-            history,
-            where,
-            amount,
-            rewritten=rewritten,
-            mode=mode,
-            include=include,
-        )
-        return replace(found, notes=(*found.notes, *self._remarks()))
-
-    async def search_with_context(
-        self,
-        query: str,
-        limit: int = 10,
-        chunks_per_doc: int | None = 3,
-        include_adjacent: bool = True,
-        min_score: float | None = None,
-        *,
-        where: Where = EVERYWHERE,
-        owner: OwnerId | None = None,
-    ) -> list[ReconstructedDocument]:
-        """As `ChunkAwareRetriever.search_with_context`, on this library."""
-        await self._settle()
-        amount = Amount(limit, chunks_per_doc, include_adjacent, min_score)
-        return await self._asking.search_with_context(query, self._whose(owner), where, amount)
-
-    async def rag_search(
-        self,
-        query: str,
-        use_chunk_aware: bool = True,
-        limit: int = 10,
-        show_content: bool = True,
-        *,
-        owner: OwnerId | None = None,
-    ) -> str:
-        """The documents that answer best as one text, for a model that calls this as a tool.
-
-        Without `use_chunk_aware`, the beginnings of single chunks.
-        """
-        await self._settle()
-        return await self._asking.rag_search(
-            query,
-            self._whose(owner),
-            chunk_aware=use_chunk_aware,
-            limit=limit,
-            show_content=show_content,
-        )
-
-    async def embed(
-        self, texts: Sequence[str], role: Literal["document", "query"] = "document"
-    ) -> Embedded:
-        """Vectors as the library's own. What its embedder cannot read to the end is refused."""
-        await self._settle()
-        return await embedded(self._parts.spaces.embedder, texts, role)
-
-    async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
-        """As `ChunkAwareRetriever.find_file_by_name`, on this library."""
-        return await self._asking.find_file_by_name(name, self._whose(owner))
-
     async def counts(self, *, owner: OwnerId | None = None) -> Counts:
         tally = await self._parts.catalog.tally(owner)
         telemetry = self._parts.telemetry
@@ -512,23 +411,6 @@ class Engine(Talking, Reading):
     async def _ingest(self, report: Callable[[Event], None]) -> Ingest:
         await self._settle()
         return Ingest(self._parts, self._flow, report)
-
-    async def _settle(self) -> None:
-        """Ask the embedder of a new library again, if it did not answer when that was opened."""
-        if not self._parts.spaces.all:
-            await self._parts.spaces.settle()
-
-    def _remarks(self) -> list[str]:
-        """What a search should say of a library that is otherwise than its settings."""
-        changes = self._parts.spaces.changes()
-        if any(word in change for change in changes for word in ("index", "language")):
-            return [
-                f"this library has {' and '.join(changes)}: `unchunk reindex --all` migrates it"
-            ]
-        return []
-
-    async def _similarity(self, question: str, texts: Sequence[str]) -> list[float] | None:
-        return await similarity(self._parts.spaces.all, question, texts)
 
 
 def _folder(name: str) -> str:

@@ -1,13 +1,13 @@
 """Who works on what, within one process and among several; leases are in a real database."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import pytest
 
 from unchunk.adapters.catalog import SqlBell, SqlLeases, open_database
-from unchunk.errors import NotFoundError, TransientError
+from unchunk.errors import NotFoundError, OutputError, TransientError
 from unchunk.library.desk import PROCESS, Desk
 
 
@@ -137,6 +137,31 @@ def test_who_cannot_reach_the_database_counts_its_leases_as_lost(
                 except TransientError:
                     continue
                 break  # nobody took it: it goes on
+
+    with_two(postgres, scene, seconds=2.0)
+
+
+@pytest.mark.parametrize(
+    "error", [OutputError("the disk is full"), RuntimeError("nobody thought of this")]
+)
+def test_a_heart_that_missed_a_beat_goes_on(
+    postgres: str, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    async def scene(one: Desk, _: Desk, leases: SqlLeases) -> None:
+        beat, missed, beaten = leases.beat, asyncio.Event(), asyncio.Event()
+
+        async def broken() -> Mapping[str, bool]:
+            if not missed.is_set():
+                missed.set()
+                raise error
+            found = await beat()
+            beaten.set()
+            return found
+
+        monkeypatch.setattr(leases, "beat", broken)
+        async with one.hold("a"):
+            await beaten.wait()
+            one.check("a")
 
     with_two(postgres, scene, seconds=2.0)
 

@@ -23,7 +23,7 @@ def test_a_kept_file_is_pending_until_it_is_brought_in(tmp_path: Path) -> None:
         document = await engine.exactly(kept.document)
         assert (document.status, document.folder) == ("pending", "in")
         assert document.attributes == {"team": "blue"}
-        assert await engine.coming() == [document]
+        assert await engine.documents() == [document]
         async with engine.original(document.id) as original:
             assert original.read_text() == TEXT
         # Once more is the same.
@@ -37,7 +37,7 @@ def test_a_kept_file_is_pending_until_it_is_brought_in(tmp_path: Path) -> None:
     async def go_on(engine: Engine) -> None:
         [outcome] = await engine.retry()
         assert outcome.result == "added"
-        assert await engine.coming() == []
+        assert [one.status for one in await engine.documents()] == ["live"]
         assert await engine.text("a.txt") == TEXT
         assert (await engine.doctor()).healthy
         kept = await engine.keep_file(home.file("a.txt", TEXT), "a.txt", folder="in")
@@ -90,7 +90,7 @@ def test_what_is_deleted_while_it_is_kept_leaves_nothing(tmp_path: Path) -> None
         put = parts.blobs.put
 
         async def slow(key: str, source: Path) -> None:
-            [document] = await engine.coming()
+            [document] = await engine.documents()
             await engine.delete(document.id)
             await put(key, source)
 
@@ -113,7 +113,7 @@ def test_what_is_brought_in_waits_for_its_bytes(tmp_path: Path) -> None:
 
         async def slow(key: str, source: Path) -> None:
             bringing.append(asyncio.create_task(engine.retry()))
-            while not await parts.desk.is_held((await engine.coming())[0].id):  # noqa: ASYNC110 - nothing tells
+            while not await parts.desk.is_held((await engine.documents())[0].id):  # noqa: ASYNC110 - nothing tells
                 await asyncio.sleep(0)
             await put(key, source)
 

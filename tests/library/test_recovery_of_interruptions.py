@@ -94,7 +94,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("embedder", "where", "method", "call"),
     [
-        ("hashing:128", CATALOG, "note", 2),
+        ("hashing:128", CATALOG, "adopt_space", 1),
         ("hashing:128", LAZY, "upsert", 3),
         ("hashing", LAZY, "upsert", 3),
         ("hashing:128", CATALOG, "go_live", 1),
@@ -126,11 +126,10 @@ def test_a_library_that_was_killed_while_it_was_written_anew_is_whole_again(
 @pytest.mark.parametrize(
     ("where", "method", "call", "then"),
     [
-        (CATALOG, "note", 1, "edge"),
+        (CATALOG, "adopt_space", 1, "edge"),
         (CATALOG, "go_live", 1, "edge"),
         (CATALOG, "go_live", 1, "chroma"),
-        # The first is of what may lie where the new index is to be, the second of the old one.
-        (EDGE, "drop", 2, "edge"),
+        (EDGE, "drop", 1, "edge"),
     ],
 )
 def test_a_library_that_was_killed_between_two_kinds_of_index_goes_on_to_either(

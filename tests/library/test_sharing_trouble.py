@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from databases import How, postgres_running
+from gates import hold
 from sharers import Town, assert_agreed
+from unchunk.adapters.catalog import changes
 from unchunk.engine import Engine
 
 # Adds files until the catalog, the blobs or the index were asked that often, and is gone.
@@ -104,6 +106,28 @@ async def settled(engine: Engine) -> None:
         await engine.purge_remains()
         await asyncio.sleep(0.1)
     assert (await engine.doctor()).findings == ()
+
+
+def test_bytes_on_their_way_are_waited_for_whatever_time_a_machine_thinks_it_is(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "A word."
+    path = town.file("a.md", text)
+    real = changes.now
+    monkeypatch.setattr(changes, "now", lambda: real() - 3_600_000_000)
+
+    async def work(one: Engine, other: Engine) -> None:
+        keeping = hold(monkeypatch, one._parts.blobs, "put")
+        coming = asyncio.create_task(one.keep_file(path, "a.md"))
+        await keeping.reached.wait()
+        [outcome] = await other.retry()
+        assert (outcome.result, outcome.error) == ("waiting", "its bytes are on their way")
+        keeping.opened.set()
+        await coming
+        await other.retry()
+        await assert_agreed([one, other], {"a.md": text})
+
+    town.run(work)
 
 
 @pytest.mark.parametrize("how", ["fast", "immediate"])

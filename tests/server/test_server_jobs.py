@@ -431,7 +431,7 @@ def test_what_another_process_may_be_at_is_left_to_it(tmp_path: Path) -> None:
     async def scene() -> None:
         async with home.open() as first, home.open() as second:
             assert (first.is_alone, second.is_alone) == (True, False)
-            [document] = await second.coming()
+            [document] = await second.documents()
             assert replace(document, draft=None).status == "pending"
 
     asyncio.run(scene())

@@ -165,7 +165,7 @@ async def _unpack(parts: Parts, flow: Flow, archive: zipfile.ZipFile, entry: Ent
         )
         if entry.embedder == space.identity.fingerprint:
             await _remember(parts, archive, entry.at, document, extracted)
-        whole = await write(parts, document, draft, extracted, lambda *_: None)
+        whole = await write(parts, space, document, draft, extracted, step=lambda *_: None)
         # Before it can be found: no filter is to see it without them.
         with suppress(NotFoundError):
             await _describe(parts, document, entry)

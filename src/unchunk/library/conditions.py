@@ -24,8 +24,10 @@ async def conditions(parts: Parts) -> dict[str, Condition]:
     An embedder of somebody else's is judged by its last call. One of this machine is asked as
     long as it has not answered, which loads it.
     """
-    with suppress(UnchunkError):  # that of the catalog is told below
-        await parts.spaces.refresh()
+    # What is wrong with the catalog is told below; an embedder that is new may take long to load.
+    with suppress(UnchunkError, TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            await parts.spaces.refresh()
     indexes = [one.index.census(NOBODY) for one in parts.spaces.all]
     catalog, embedder, *found = await asyncio.gather(
         _told(parts.catalog.revision()), _embedder(parts), *map(_told, indexes)

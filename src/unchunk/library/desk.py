@@ -8,9 +8,11 @@ of the catalog do. What is told here saves work, and bounds waiting.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from logging import ERROR
+from traceback import format_exc
 
 from unchunk.domain import DocumentId
-from unchunk.errors import NotFoundError, TransientError
+from unchunk.errors import NotFoundError, TransientError, UnchunkError
 from unchunk.ports import DISMISSED, Bell, Leases
 from unchunk.telemetry import log
 
@@ -61,7 +63,7 @@ class Desk:
             with suppress(asyncio.CancelledError):
                 await self._beating
             # It runs out by itself where that cannot be.
-            with suppress(TransientError):
+            with suppress(UnchunkError):
                 await self._leases.give_up([self._own, *self._leased])
 
     @asynccontextmanager
@@ -186,30 +188,34 @@ class Desk:
                 await asyncio.sleep(pause)
             else:
                 await self._bell.wait(DISMISSED, pause)
-            begun, before, busy = _now(), dict(self._leased), set(self._changing)
             try:
-                mine = await leases.beat()
-                if self._own not in mine:
-                    await leases.take([self._own])
-            except TransientError as error:
+                await self._beat(leases)
+            except UnchunkError as error:
                 log("this process cannot keep up what it works on: %s", error)
-                continue
-            self._beaten = begun
-            self._dismissed.update(it for it, is_asked in mine.items() if is_asked)
-            self._dismissed.intersection_update(self._locks)
-            self._lost.update(
-                name
-                for name, number in before.items()
-                if name not in mine and self._leased.get(name) == number
-            )
-            known = busy | self._changing | before.keys() | self._leased.keys() | {self._own}
-            # Taken for somebody who went away meanwhile.
-            await _given_up(leases, [name for name in mine if name not in known])
+            except Exception:  # noqa: BLE001 - the edge of this task: the next time may be better
+                log("this process cannot keep up what it works on: %s", format_exc(), level=ERROR)
+
+    async def _beat(self, leases: Leases) -> None:
+        begun, before, busy = _now(), dict(self._leased), set(self._changing)
+        mine = await leases.beat()
+        if self._own not in mine:
+            await leases.take([self._own])
+        self._beaten = begun
+        self._dismissed.update(it for it, is_asked in mine.items() if is_asked)
+        self._dismissed.intersection_update(self._locks)
+        self._lost.update(
+            name
+            for name, number in before.items()
+            if name not in mine and self._leased.get(name) == number
+        )
+        known = busy | self._changing | before.keys() | self._leased.keys() | {self._own}
+        # Taken for somebody who went away meanwhile.
+        await _given_up(leases, [name for name in mine if name not in known])
 
 
 async def _given_up(leases: Leases, names: Sequence[str]) -> None:
     # Where that cannot be now, the next beat does it, or the end of the lease.
-    with suppress(TransientError):
+    with suppress(UnchunkError):
         if names:
             await leases.give_up(names)
 

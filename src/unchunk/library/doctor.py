@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Literal, NamedTuple
 
 from unchunk.domain import Document, DocumentId, Span, Version
-from unchunk.errors import IntegrityError, NotFoundError, UnchunkError
+from unchunk.errors import IntegrityError, NotFoundError, TransientError, UnchunkError
 from unchunk.library.committing import Flow
 from unchunk.library.parts import Parts
 from unchunk.library.purging import belongs, purge
@@ -97,9 +97,10 @@ async def _settled(
 ) -> list[_Fault]:
     """What is wrong with a document that nobody changed while it was looked at."""
     while faults := await look(document):
-        again = await _again(parts, document)
+        # In this order: who has let go of it by now has changed what is read next.
         if await parts.desk.is_held(identity):
             break
+        again = await _again(parts, document)
         if again == document:
             return faults
         document = again
@@ -196,7 +197,7 @@ def _misplaced(
     faults = []
     for (space, generation), count in kept.items():
         if not belongs(document, generation, space):
-            cure = partial(_take_out, parts, space, identity, generation)
+            cure = partial(_take_out, parts, (space, identity, generation), document)
             faults.append(_Fault("index", f"{count} chunks are no longer part of it", cure, name))
     if document is not None and document.live is not None:
         live = document.live
@@ -208,10 +209,27 @@ def _misplaced(
     return faults
 
 
-async def _take_out(parts: Parts, space: str, document: DocumentId, generation: int) -> None:
-    kept = parts.spaces.get(space)
-    if kept is not None:
-        await kept.index.delete(document, [generation])
+async def _take_out(
+    parts: Parts, which: tuple[str, DocumentId, int], document: Document | None
+) -> None:
+    """Of a version that is not live, nor will be: who writes it may only have slept."""
+    space, identity, generation = which
+    async with parts.desk.hold_if_free(identity) as is_free:
+        if not is_free:
+            raise TransientError("somebody works on it")
+        # One that may yet go live is listed, and purging takes that right from it first.
+        await purge(
+            parts,
+            [
+                one
+                for one in await parts.catalog.remains()
+                if (one.document, one.generation) == (identity, generation)
+            ],
+        )
+        kept = parts.spaces.get(space)
+        if kept is None or belongs(await _again(parts, document), generation, space):
+            return
+        await kept.index.delete(identity, [generation])
         await kept.index.flush()
 
 

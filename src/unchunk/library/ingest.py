@@ -251,10 +251,11 @@ class Ingest:
         log("%s %s: %d chunks", result, document.name, len(whole.chunks))
         return self._done(Outcome(document.name, result, document.id, len(whole.chunks), same_as))
 
-    def _is_young(self, document: Document) -> bool:
+    async def _is_young(self, document: Document) -> bool:
         """Whether another process may yet be about to keep its bytes."""
-        age = datetime.now(UTC) - document.updated_at
-        return self._parts.desk.is_shared and age < _ON_THEIR_WAY
+        if not self._parts.desk.is_shared:
+            return False
+        return await self._parts.catalog.now() - document.updated_at < _ON_THEIR_WAY
 
     async def _write(self, document: Document) -> Whole | None:
         """What is now live; None if it was overtaken on the last steps."""
@@ -265,7 +266,7 @@ class Ingest:
                 async with parts.blobs.local(draft.blob) as path:
                     extracted = await parts.extractor.extract(path, document.name)
         except NotFoundError:
-            if self._is_young(document):
+            if await self._is_young(document):
                 raise TransientError("its bytes are on their way") from None
             raise
         self._report(Event("extracted", document.name))
@@ -273,7 +274,7 @@ class Ingest:
         while True:
             async with parts.spaces.using() as space:
                 try:
-                    whole = await write(parts, document, draft, extracted, step)
+                    whole = await write(parts, space, document, draft, extracted, step=step)
                     if await self._flow.committer.commit(whole):
                         return whole
                 except IndexUnavailableError:

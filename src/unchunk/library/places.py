@@ -5,16 +5,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from unchunk.domain import Chunking, ChunkingStrategy, EmbedderIdentity, Space
-from unchunk.errors import InvalidInputError, MigrationNeededError
+from unchunk.domain import EmbedderIdentity, Space
+from unchunk.errors import InvalidInputError, MigrationNeededError, TransientError
 from unchunk.library.desk import Desk
-from unchunk.library.recipes import Wanted, elsewhere, noted_spaces, notes_of_spaces
-from unchunk.ports import Blobs, Catalog, Index, Indexes, Lexicon, VectorCache
+from unchunk.library.recipes import CHUNKING, Wanted, chunking_in, elsewhere, noted_spaces
+from unchunk.ports import (
+    ACTIVE,
+    SPACE,
+    Blobs,
+    Catalog,
+    Index,
+    Indexes,
+    Lexicon,
+    VectorCache,
+)
 from unchunk.ports.moving import Records
 
 LIBRARY = "library"
 ORIGIN = "moved from"
-_ACTIVE, _CHUNKING = "active space", "chunking"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ async def prepare(
     another kind.
     """
     notes, there = await source.catalog.notes(), await target.catalog.notes()
-    if _ACTIVE not in notes:
+    if ACTIVE not in notes:
         raise InvalidInputError(f"there is no library to move in {source.shown}: check --home")
     _check_kind(notes, wanted)
     if there.get(LIBRARY) == notes[LIBRARY]:
@@ -87,9 +95,10 @@ async def prepare(
     if there.get(ORIGIN) != notes[LIBRARY]:
         await _check_empty(target)
     former = noted_spaces(notes)
-    renamed = {name: elsewhere(recipe, target.index) for name, recipe in former.items()}
-    said = notes_of_spaces(notes, renamed)
-    await _become(target, there, {ORIGIN: notes[LIBRARY]} | said, renamed)
+    renamed = {name: elsewhere(recipe, wanted, there) for name, recipe in former.items()}
+    active, _ = renamed[notes[ACTIVE]]
+    said = {ORIGIN: notes[LIBRARY], CHUNKING: notes[CHUNKING], ACTIVE: active}
+    await _become(target, there, said, dict(renamed.values()))
     passages = {
         was: Passage(
             name,
@@ -105,9 +114,8 @@ async def prepare(
 
 
 def _check_kind(notes: Mapping[str, str], wanted: Wanted) -> None:
-    recipe = noted_spaces(notes)[notes[_ACTIVE]]
-    record = json.loads(notes[_CHUNKING])
-    chunking = Chunking(ChunkingStrategy(**record["strategy"]), record["boundaries"])
+    recipe = noted_spaces(notes)[notes[ACTIVE]]
+    chunking = chunking_in(notes[CHUNKING])
     changes = [
         f"{what} {asked!r}, and the library has {had!r}"
         for what, had, asked in (
@@ -137,23 +145,26 @@ async def _check_empty(target: Place) -> None:
 async def _become(
     target: Place,
     there: Mapping[str, str],
-    said: Mapping[str, str],
-    renamed: Mapping[str, tuple[str, dict[str, str]]],
+    said: dict[str, str],
+    spaces: Mapping[str, dict[str, str]],
 ) -> None:
     """Note what the target is from now on; what holds no document can become another kind."""
-    is_other = there.get(_ACTIVE, said[_ACTIVE]) != said[_ACTIVE]
+    is_other = there.get(ACTIVE, said[ACTIVE]) != said[ACTIVE]
     if is_other and await target.records.marks("document"):
         raise MigrationNeededError(
             f"{target.shown} has become a library of another kind: finish `unchunk reindex --all`"
             " in both, or move into an empty place"
         )
-    if not said.items() <= there.items():
+    recipes = {name: json.dumps(recipe) for name, recipe in spaces.items()}
+    if not (said | {SPACE + name: it for name, it in recipes.items()}).items() <= there.items():
         # One that cannot be used is told before anything is noted, so that another can be chosen.
-        for name, recipe in renamed.values():
+        for name, recipe in spaces.items():
             await target.index_of(name, recipe)
-    for key, value in said.items():
-        if there.get(key) != value:
-            await target.catalog.note(key, value)
+        # Which one is in use comes last, with all else that makes it this library.
+        for name in sorted(spaces, key=lambda it: it == said[ACTIVE]):
+            also = said if name == said[ACTIVE] else {}
+            if not await target.catalog.adopt_space(name, recipes[name], also):
+                raise TransientError(f"{target.shown} was migrated meanwhile: run this again")
     if is_other:
-        for name in noted_spaces(there).keys() - {name for name, _ in renamed.values()}:
+        for name in noted_spaces(there).keys() - spaces.keys():
             await target.catalog.retire_space(name)

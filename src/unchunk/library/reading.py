@@ -79,10 +79,6 @@ class Reading:
     async def folders(self, *, owner: OwnerId | None = None) -> list[FolderCount]:
         return await self._parts.catalog.folders(self._whose(owner))
 
-    async def coming(self) -> list[Document]:
-        """All owners' documents that are on their way in, the oldest first."""
-        return await self._parts.catalog.coming()
-
     async def document(self, reference: str, *, owner: OwnerId | None = None) -> Document:
         """A document by its id, its name, or the beginning of its id, if that is one only."""
         owner, catalog = self._whose(owner), self._parts.catalog

@@ -39,7 +39,9 @@ async def migrate(parts: Parts, flow: Flow, report: Report) -> Reindexed:
         done = (await reindex(parts, chosen, flow, report)).documents
         total += done
         dropped += await parts.spaces.retire()
-        # Files that were on their way into the old space meanwhile.
+        # Files that were on their way into the old space meanwhile; unless somebody elsewhere has
+        # migrated the library to something else by now.
+        await parts.spaces.refresh()
         live = [document for document in await parts.catalog.find() if document.live]
         chosen = [document for document in live if not is_current(parts, document)] if done else []
     return Reindexed(total, tuple(dropped))
@@ -71,7 +73,7 @@ async def reindex(
                     generation = await parts.catalog.next_generation(document.id)
                     version = replace(version, generation=generation)
                     step = partial(report, document.name)
-                    whole = await write(parts, document, version, extracted, step)
+                    whole = await write(parts, space, document, version, extracted, step=step)
                     return await flow.committer.commit(whole)
             except NotFoundError:
                 return False  # deleted meanwhile

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TypeVar
 
@@ -26,7 +26,6 @@ from unchunk.errors import (
 from unchunk.library.desk import Desk
 from unchunk.library.lazy import LazyIndex
 from unchunk.library.recipes import (
-    ACTIVE,
     CHUNKING,
     KEYS,
     Wanted,
@@ -34,9 +33,10 @@ from unchunk.library.recipes import (
     kind_of,
     name_of,
     noted_spaces,
-    without_password,
+    recipe_of,
+    retired_spaces,
 )
-from unchunk.ports import SPACE, Catalog, Embedder, Index, Indexes, OpenSpace
+from unchunk.ports import ACTIVE, SPACE, Catalog, Embedder, Index, Indexes, OpenSpace
 from unchunk.telemetry import log
 
 T = TypeVar("T")
@@ -72,10 +72,13 @@ class Spaces:
         self._wanted = wanted
         self._open: dict[str, OpenSpace] = {}
         self._recipes: dict[str, dict[str, str]] = {}
+        self._made: dict[str, Embedder] = {}
         self._problems: dict[str, UnchunkError] = {}
         self._users: dict[str, int] = {}
         self._changed = asyncio.Condition()
-        self._migrating = asyncio.Lock()
+        # Who changes the spaces here, and who looks at what is noted of them.
+        self._migrating, self._looking = asyncio.Lock(), asyncio.Lock()
+        self._looks = self._seen = 0
         self._active = ""
         self.chunking = wanted.chunking
 
@@ -84,8 +87,7 @@ class Spaces:
 
         No index is touched, and an embedder that is not to be had is told when it is needed.
         """
-        async with self._migrating:
-            await self._take_over(await self._catalog.notes())
+        await self._look()
         if not self._active:
             try:
                 await self.settle()
@@ -95,7 +97,7 @@ class Spaces:
     async def settle(self) -> None:
         """Make a fresh library what the settings want, unless another process has done so."""
         async with self._migrating, self._desk.hold(_MIGRATION):
-            await self._take_over(await self._catalog.notes())
+            await self._look()
             if not self._active:
                 await self._adopt()
 
@@ -104,16 +106,23 @@ class Spaces:
 
         Tells whether that is otherwise than it was. Costs nothing where there are no others.
         """
-        # Whoever migrates here knows better than what is noted just now.
-        if not self._desk.is_shared or self._migrating.locked():
+        if not self._desk.is_shared:
             return False
-        async with self._migrating:
-            before = self._active, set(self._open)
+        before = self._active, set(self._open)
+        await self._look()
+        return before != (self._active, set(self._open))
+
+    async def _look(self) -> None:
+        """Be as the catalog notes it by now. Never done while somebody's work is waited for."""
+        asked = self._looks
+        async with self._looking:
+            if self._seen > asked:
+                return  # another one has looked, and began when this was asked for already
+            self._looks += 1
             await self._take_over(await self._catalog.notes())
-            return before != (self._active, set(self._open))
+            self._seen = self._looks
 
     async def _take_over(self, notes: Mapping[str, str]) -> None:
-        """Be as the catalog notes it."""
         noted = {key: it for key, it in notes.items() if key.startswith(KEYS)}
         if ACTIVE not in noted or noted == self._noted:
             return
@@ -122,10 +131,11 @@ class Spaces:
             if name not in self._open:
                 await self._open_known(name, recipe)
         active = noted[ACTIVE]
-        if active not in self._open:
+        if active not in known:
             raise IntegrityError(
                 f"the catalog does not know its own index {active!r}; restore a backup"
             )
+        self._recipes |= known
         self._active, self.chunking = active, chunking_in(noted[CHUNKING])
         for name in [name for name in self._open if name not in known]:
             leaving = asyncio.create_task(self._leave(self._open.pop(name)))
@@ -184,10 +194,13 @@ class Spaces:
     @property
     def embedder(self) -> Embedder:
         """The active space's; raises why, if it is not to be had."""
-        if self.active.embedder is None:
+        return self.embedder_of(self.active)
+
+    def embedder_of(self, space: OpenSpace) -> Embedder:
+        if space.embedder is None:
             self.check()
-            raise self._problems[self._active]
-        return self.active.embedder
+            raise self._problems[space.name]
+        return space.embedder
 
     def changes(self) -> list[str]:
         """What the settings want otherwise than the library is, in words."""
@@ -230,35 +243,50 @@ class Spaces:
     async def adopt(self) -> None:
         """Make what the settings want the active space; what is in others stays until moved."""
         async with self._migrating, self._desk.hold(_MIGRATION):
-            await self._take_over(await self._catalog.notes())
+            await self._look()
             await self._adopt()
 
     async def _adopt(self) -> None:
-        wanted, notes = self._wanted, await self._catalog.notes()
-        embedder = await self._make(wanted.embedder, None)
-        recipe = {
-            "embedder": wanted.embedder,
-            "index": without_password(wanted.index),
-            "language": wanted.language,
-            "identity": json.dumps(asdict(embedder.identity)),
-        }
-        name = name_of(embedder.identity, wanted)
+        embedder = await self._make(self._wanted.embedder, None)
         try:
-            if ACTIVE in notes and not notes.get(SPACE + name):
-                # What was left there, where it could not be dropped, is out of date.
-                await self._indexes_of(recipe).drop(name)
-        except BaseException:
-            await embedder.close()
-            raise
-        if name in self._open and self._open[name].embedder is not None:
-            await embedder.close()
-        else:
-            self._add(name, recipe, embedder.identity, embedder)
-        self._recipes[name] = recipe
-        await self._catalog.adopt_space(name, json.dumps(recipe))
-        await self._catalog.note(CHUNKING, json.dumps(asdict(wanted.chunking)))
-        await self._catalog.note(ACTIVE, name)
-        self._active, self.chunking = name, wanted.chunking
+            name = await self._note_wanted(embedder.identity)
+            self._made[name] = embedder
+            await self._look()
+            space = self._open.get(name)
+            if space is not None and space.embedder is None:
+                self._open[name] = replace(space, embedder=embedder)
+                self._problems.pop(name, None)
+        finally:
+            self._made.clear()
+            if all(space.embedder is not embedder for space in self._open.values()):
+                await embedder.close()
+        await self._drop_retired()
+
+    async def _note_wanted(self, identity: EmbedderIdentity) -> str:
+        """Note that the wanted space is the active one, and tell its name."""
+        wanted = self._wanted
+        while True:
+            notes = await self._catalog.notes()
+            name = name_of(identity, wanted, notes)
+            recipe = recipe_of(identity, wanted, notes.get(SPACE + name))
+            # What is there already, and noted nowhere, is of another time: it is not to be used.
+            is_odd = ACTIVE in notes and SPACE + name not in notes
+            is_there = is_odd and name in await self._indexes_of(recipe).names()
+            if is_there and await self._catalog.retire_space(name):
+                continue
+            said = {ACTIVE: name, CHUNKING: json.dumps(asdict(wanted.chunking))}
+            if await self._catalog.adopt_space(name, json.dumps(recipe), said):
+                return name
+
+    async def _drop_retired(self) -> None:
+        """What could not be dropped when it was left goes, should it be there again."""
+        if retired := retired_spaces(await self._catalog.notes()):
+            try:
+                indexes = self._indexes_of(self._recipes[self._active])
+                for name in retired.intersection(await indexes.names()):
+                    await indexes.drop(name)
+            except UnchunkError as error:
+                log("former indexes could not be dropped: %s", error)
 
     async def retire(self) -> list[str]:
         """Drop the spaces that nothing lives in and nobody here uses; their names are returned.
@@ -267,12 +295,15 @@ class Spaces:
         """
         gone = []
         async with self._migrating, self._desk.hold(_MIGRATION):
-            for name in [name for name in self._open if name != self._active]:
-                await self._unused(name)
-                if await self._catalog.retire_space(name):
-                    gone.append(name)
-                    await _close(self._open.pop(name))
-                    await self._drop_former(name)
+            await self._look()
+            for space in self.all[1:]:
+                await self._unused(space.name)
+                if await self._catalog.retire_space(space.name):
+                    gone.append(space.name)
+                    await self._look()
+                    if self._leaving:
+                        await asyncio.wait(self._leaving)
+                    await self._drop_former(space.name)
         return gone
 
     async def _drop_former(self, name: str) -> None:
@@ -295,7 +326,10 @@ class Spaces:
     async def drop(self, name: str) -> None:
         """Remove a stray, unless it has become a space meanwhile."""
         async with self._migrating, self._desk.hold(_MIGRATION):
-            if name not in noted_spaces(await self._catalog.notes()).keys() | self._open:
+            if name in noted_spaces(await self._catalog.notes()).keys() | self._open:
+                return
+            # From now on it cannot become one.
+            if await self._catalog.retire_space(name):
                 await self._indexes[self._wanted.index].drop(name)
 
     async def close(self) -> None:
@@ -309,9 +343,9 @@ class Spaces:
     async def _open_known(self, name: str, recipe: dict[str, str]) -> None:
         """Open a space of the catalog; without its embedder, if that is not to be had."""
         identity = EmbedderIdentity(**json.loads(recipe["identity"]))
-        embedder: Embedder | None = None
+        embedder = self._made.get(name)
         try:
-            embedder = await self._make(recipe["embedder"], identity)
+            embedder = embedder or await self._make(recipe["embedder"], identity)
             if embedder.identity.fingerprint != identity.fingerprint:
                 made = embedder.identity
                 await embedder.close()
@@ -341,12 +375,19 @@ class Spaces:
 
     async def _open_index(self, recipe: dict[str, str], space: Space) -> Index:
         try:
-            return await self._indexes_of(recipe).open(space)
+            indexes = self._indexes_of(recipe)
+            index = await indexes.open(space)
         except PermanentError as error:
             if kind_of(recipe["index"]) == kind_of(self._wanted.index):
                 raise
             # It is to be left, and that must be possible without it.
             raise IndexUnavailableError(f"the former index cannot be used: {error}") from error
+        # Dropped elsewhere before this process knew, it has been made once more.
+        if self._desk.is_shared and space.name in retired_spaces(await self._catalog.notes()):
+            await index.close()
+            await indexes.drop(space.name)
+            raise IndexUnavailableError(f"the index {space.name!r} was dropped")
+        return index
 
     def _indexes_of(self, recipe: dict[str, str]) -> Indexes:
         """What keeps a space: of its own kind, and for that kind where the settings say it is."""

@@ -24,13 +24,20 @@ Step = Callable[[int, int], None]
 
 
 async def write(
-    parts: Parts, document: Document, version: Version, extracted: Extracted, step: Step
+    parts: Parts,
+    space: OpenSpace,
+    document: Document,
+    version: Version,
+    extracted: Extracted,
+    *,
+    step: Step,
 ) -> Whole:
-    """Put a version's points into the active index, not yet flushed and not yet live.
+    """Put a version's points into the index of a space, not yet flushed and not yet live.
 
-    `step` is told how many chunks are done, of how many.
+    The caller keeps the space from being dropped meanwhile. `step` is told how many chunks are
+    done, of how many.
     """
-    space, chunking, embedder = parts.spaces.active, parts.spaces.chunking, parts.spaces.embedder
+    chunking, embedder = parts.spaces.chunking, parts.spaces.embedder_of(space)
     with parts.telemetry.stage("chunk"):
         chunks = await asyncio.to_thread(
             lay_out, extracted, chunking, embedder.count_tokens, embedder.identity.max_tokens
@@ -100,7 +107,7 @@ async def commit(parts: Parts, wholes: Sequence[Whole]) -> set[DocumentId]:
         try:
             await _clean_up(parts, wholes, live)
         except (OutputError, TransientError) as error:
-            # What is live is live. The rest is listed, and goes at the next start.
+            # What is live is live. The rest is listed, and goes at the next start of a process, or sooner.
             log("what was replaced could not be purged yet: %s", error)
     return live
 

@@ -6,7 +6,7 @@ suites in `unchunk.testing` say the same as these docstrings, in code.
 
 from unchunk.ports.access import Keys
 from unchunk.ports.answering import Logged, News, Rates, StreamLog
-from unchunk.ports.catalog import SPACE, Blobs, Catalog, VectorCache
+from unchunk.ports.catalog import ACTIVE, SPACE, Blobs, Catalog, VectorCache
 from unchunk.ports.chat import (
     ChatModel,
     Conversations,
@@ -73,6 +73,7 @@ from unchunk.ports.work import (
 )
 
 __all__ = [
+    "ACTIVE",
     "DISMISSED",
     "DUE",
     "OVER",

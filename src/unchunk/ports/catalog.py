@@ -26,6 +26,9 @@ from unchunk.ports.reading import Vectors
 SPACE: Final = "space "
 """Before the name of a space, the key of the note that has its recipe; empty if it was retired."""
 
+ACTIVE: Final = "active space"
+"""The key of the note that has the name of the space in use."""
+
 
 class Catalog(Protocol):
     """The truth: which documents there are, their texts and how they are cut.
@@ -160,8 +163,8 @@ class Catalog(Protocol):
         """The folders that hold something, by name; what stands in none has an empty one."""
         ...
 
-    async def coming(self) -> list[Document]:
-        """All owners' documents with a draft that did not fail, the oldest first."""
+    async def now(self) -> datetime:
+        """By the clock that dates drafts, the same for all who share the catalog."""
         ...
 
     async def uncounted(self, limit: int) -> list[Version]:
@@ -221,16 +224,22 @@ class Catalog(Protocol):
         """A number that grows with every change of what is live or said of it, whoever made it."""
         ...
 
-    async def adopt_space(self, name: str, recipe: str) -> None:
-        """Note a space, with what it takes to open it: what is written there can go live.
+    async def adopt_space(
+        self, name: str, recipe: str, said: Mapping[str, str] | None = None
+    ) -> bool:
+        """Note a space, with what it takes to open it: what is written there can go live. The other
+        notes that are `said` become true at the same moment.
 
-        For one that was retired before, all drafts that somebody took up are renewed, and no
-        number that was given out counts: what was written there then is gone.
+        False, and nothing is noted, for a name that was retired: it never comes back, so that
+        whoever is late can neither write into another space of that name, nor drop it.
         """
         ...
 
     async def retire_space(self, name: str) -> bool:
-        """Unless something is live in a space, nothing goes live there any more."""
+        """Unless a space is in use, or something is live there, nothing goes live there any more.
+
+        A name that nobody noted is retired, too: nobody will adopt it.
+        """
         ...
 
     async def note(self, key: str, value: str) -> None:

@@ -78,9 +78,14 @@ class Sight:
     async def look(self, asked: Asked, depth: int) -> list[Seen]:
         """Documents move to the active space, so it is searched last."""
         seen = []
-        for space in reversed(self.spaces()):
+        spaces = self.spaces()
+        for space in reversed(spaces):
             async with self.unless_dropped(space):
                 seen.append(await self._in(space, asked, depth))
+        known = {space.name for space in spaces}
+        if any(space.name not in known for space in self.spaces()):
+            # Another search has learned of one meanwhile, and what lives there is not seen.
+            raise MovedError
         return seen
 
     @asynccontextmanager

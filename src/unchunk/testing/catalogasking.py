@@ -187,23 +187,6 @@ class AskingContract(CatalogSuite):
         assert await catalog.folders("me") == [("in", 3, 1, 1)]
 
     @on_a_catalog
-    async def test_what_is_on_its_way_in_is_known_whoever_owns_it(self, catalog: Catalog) -> None:
-        assert await catalog.coming() == []
-        await added(catalog, "a", "text")
-        first = await drafted(catalog, "b", "text")
-        again = await drafted(catalog, "a", "another text")
-        other = await drafted(catalog, "b", "text", "you")
-        broken = await drafted(catalog, "c", "text")
-        await catalog.fail(broken.document, broken.generation, "damaged", "no")
-        # A moment may be the same for two.
-        found = await catalog.coming()
-        assert {one.id for one in found} == {it.document for it in (first, again, other)}
-        assert [one.updated_at for one in found] == sorted(one.updated_at for one in found)
-        assert all(one.draft is not None for one in found)
-        await catalog.go_live([whole_of(first, "text")])
-        assert first.document not in {one.id for one in await catalog.coming()}
-
-    @on_a_catalog
     async def test_tokens_are_kept_with_a_version_or_counted_later(self, catalog: Catalog) -> None:
         draft = await drafted(catalog, "a", "some text")
         whole = whole_of(draft, "some text")

@@ -6,7 +6,7 @@ import pytest
 
 from unchunk.domain import Remains
 from unchunk.errors import NotFoundError
-from unchunk.ports import SPACE, Catalog
+from unchunk.ports import ACTIVE, SPACE, Catalog
 from unchunk.testing.drafting import (
     CatalogSuite,
     added,
@@ -194,25 +194,56 @@ class FencingContract(CatalogSuite):
         assert await catalog.go_live([whole_of(late, "text", "other")]) == [late.document]
 
     @on_a_catalog
-    async def test_what_was_on_its_way_into_a_space_that_was_retired_is_not_in_the_next_one(
+    async def test_the_name_of_a_space_that_was_retired_never_comes_back(
         self, catalog: Catalog
     ) -> None:
-        await catalog.adopt_space("space", "first")
+        assert await catalog.adopt_space("space", "first")
         old = live_of(await added(catalog, "b.txt", "text"))
         moved = await rewritten(catalog, old, "text", "other")
         await catalog.go_live([moved])
         again = await rewritten(catalog, moved.version, "text", "space")
         draft = await drafted(catalog, "a.txt", "text")
         await catalog.renew(draft.document, draft.generation)
-        untouched = await drafted(catalog, "c.txt", "text")
         assert await catalog.retire_space("space")
-        await catalog.adopt_space("space", "second")
+        assert not await catalog.adopt_space("space", "second", {ACTIVE: "space"})
+        notes = await catalog.notes()
+        assert (notes[SPACE + "space"], notes.get(ACTIVE)) == ("", None)
+        # What was on its way into it is not in the one that takes its place.
+        assert await catalog.adopt_space("space-1", "second")
         assert await catalog.go_live([whole_of(draft, "text"), again]) == []
-        renewed = (await catalog.get("me", draft.document)).draft
-        assert renewed is not None
-        assert (await catalog.get("me", untouched.document)).draft == untouched
-        wholes = [whole_of(renewed, "text"), whole_of(untouched, "text")]
-        assert len(await catalog.go_live(wholes)) == 2
+        assert (await catalog.get("me", draft.document)).draft == draft
+        late = whole_of(draft, "text", "space-1")
+        assert await catalog.go_live([late]) == [draft.document]
+
+    @on_a_catalog
+    async def test_a_name_that_nobody_noted_is_retired_all_the_same(self, catalog: Catalog) -> None:
+        assert await catalog.retire_space("stray")
+        assert not await catalog.adopt_space("stray", "recipe")
+
+    @on_a_catalog
+    async def test_the_space_in_use_is_not_retired(self, catalog: Catalog) -> None:
+        said = {ACTIVE: "space", "chunking": "so"}
+        assert await catalog.adopt_space("space", "its recipe", said)
+        assert (await catalog.notes()).items() >= (said | {SPACE + "space": "its recipe"}).items()
+        assert not await catalog.retire_space("space")
+        assert await catalog.adopt_space("other", "its recipe", {ACTIVE: "other"})
+        assert await catalog.retire_space("space")
+
+    @on_a_catalog
+    async def test_of_many_who_change_the_space_in_use_none_retires_it(
+        self, catalog: Catalog
+    ) -> None:
+        for name in ("space", "other"):
+            await catalog.adopt_space(name, "recipe", {ACTIVE: name})
+        for number in range(10):
+            name = f"space {number}"
+            await catalog.adopt_space(name, "recipe")
+            adopted, retired = await asyncio.gather(
+                catalog.adopt_space(name, "recipe", {ACTIVE: name}), catalog.retire_space(name)
+            )
+            assert adopted != retired
+            notes = await catalog.notes()
+            assert notes[SPACE + notes[ACTIVE]] == "recipe"
 
     @on_a_catalog
     async def test_adopting_a_space_again_leaves_all_as_it_is(self, catalog: Catalog) -> None:

@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -19,7 +19,6 @@ from unchunk.keyring import Keyring
 from unchunk.library.claiming import ClaimedBlobs
 from unchunk.library.desk import Desk
 from unchunk.library.parts import Parts
-from unchunk.library.recipes import Wanted
 from unchunk.library.sharing import Sharing
 from unchunk.library.spaces import Spaces
 from unchunk.library.watching import WatchedEmbedder
@@ -31,7 +30,15 @@ from unchunk.wiring.collections import ChatSource, check_place
 from unchunk.wiring.manners import TEMPLATES, chat_manner_of, manner_of
 from unchunk.wiring.models import MODELS
 from unchunk.wiring.providers import make_chat_model, make_embedder
-from unchunk.wiring.stores import INCOMING, INDEX, blobs_of, extractor_of, indexes_of, pages_of
+from unchunk.wiring.stores import (
+    INCOMING,
+    INDEX,
+    blobs_of,
+    extractor_of,
+    indexes_of,
+    pages_of,
+    wanted_of,
+)
 from unchunk.wiring.traces import make_tracer
 
 # What a library keeps in its home; all else that is there is somebody else's.
@@ -110,9 +117,10 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyri
     telemetry.tracer = make_tracer(settings)
     if settings.chat_source:
         check_place(settings.chat_source)
-    wanted = Wanted(settings.embedder, settings.chunking, settings.index, settings.language)
-    database = await open_database(settings.catalog or settings.home / CATALOG)
-    try:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(originals.close)
+        database = await open_database(settings.catalog or settings.home / CATALOG)
+        stack.push_async_callback(database.close)
         catalog = SqlCatalog(database)
         library = await library_id(catalog)
         blobs, indexes = ClaimedBlobs(originals, library), partial(indexes_of, settings, library)
@@ -123,7 +131,9 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyri
         is_shared, seconds = database.is_shared, settings.lease_seconds
         leases, bell = SqlLeases(database, seconds) if is_shared else None, SqlBell(database)
         desk = Desk(leases, bell, seconds)
-        spaces = Spaces(catalog, indexes, make, wanted, desk)
+        spaces = Spaces(catalog, indexes, make, wanted_of(settings), desk)
+        for part in (spaces, bell, desk):
+            stack.push_async_callback(part.close)
         cache = SqlVectorCache(database)
         sharing = Sharing(
             SqlQueue(database, seconds, settings.job_attempts),
@@ -147,11 +157,10 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyri
             desk,
         )
         await blobs.open()
+        # Before anything is held: what nobody keeps up is soon another's.
+        await desk.open()
         await spaces.open()
-    except BaseException:
-        await originals.close()
-        await database.close()
-        raise
+        stack.pop_all()
     elsewhere = ChatSource(settings) if settings.chat_source else None
     watched = None if model is None else WatchedChatModel(model, telemetry)
     conversations = SqlConversations(database, leases.holder if leases else None)

@@ -11,11 +11,10 @@ from unchunk.library.claiming import ClaimedBlobs
 from unchunk.library.desk import Desk
 from unchunk.library.moving import Move, Watch, move
 from unchunk.library.places import Place
-from unchunk.library.recipes import Wanted
 from unchunk.settings import FILE, Settings, made_of, save
 from unchunk.wiring.apart import check_apart
 from unchunk.wiring.libraries import CATALOG, claimed, library_id
-from unchunk.wiring.stores import blobs_of, indexes_of
+from unchunk.wiring.stores import blobs_of, indexes_of, wanted_of
 
 # Where things are kept: another place has its own.
 _PLACES = ("catalog", "blobs", "index", "qdrant")
@@ -74,7 +73,7 @@ async def move_library(source: Settings, target: Settings, watch: Watch) -> Move
     if not source.catalog and not (source.home / CATALOG).exists():
         raise InvalidInputError(f"there is no library in {source.home}: check --home")
     check_apart(source, target)
-    wanted = Wanted(target.embedder, target.chunking, target.index, target.language)
+    wanted = wanted_of(target)
     async with AsyncExitStack() as stack:
         for home in {source.home, target.home}:
             stack.enter_context(claimed(home))

@@ -1,14 +1,21 @@
 """What keeps and what reads documents: the index and the extractor that the settings name."""
 
 import os
+from dataclasses import fields
 from pathlib import Path
 
 from unchunk.errors import InvalidSettingError
+from unchunk.library.recipes import Wanted, kind_of
 from unchunk.ports import Blobs, Extractor, Indexes, Pages
 from unchunk.settings import Settings
 
 INDEX = "index"
 INCOMING = "incoming"
+# What a collection in a Qdrant server is made with, once.
+_MADE = (
+    *("qdrant_shards", "qdrant_replicas", "qdrant_write_consistency"),
+    *("qdrant_tenants", "qdrant_quantization", "qdrant_on_disk"),
+)
 
 
 def indexes_of(settings: Settings, library: str, index: str) -> Indexes:
@@ -47,6 +54,16 @@ def indexes_of(settings: Settings, library: str, index: str) -> Indexes:
         f"there is no index {kind!r}: use edge, chroma, pgvector, qdrant:URL, chroma:URL or "
         "pgvector:URL"
     )
+
+
+def wanted_of(settings: Settings) -> Wanted:
+    """What the settings ask a library to be built with."""
+    index = settings.index
+    asked = {it.name: getattr(settings, it.name) for it in fields(settings) if it.name in _MADE}
+    plain = {it.name: it.default for it in fields(settings)}
+    said = [f"{name}={value}" for name, value in asked.items() if value != plain[name]]
+    making = " ".join(said) if kind_of(index) == "qdrant" else ""
+    return Wanted(settings.embedder, settings.chunking, index, settings.language, making)
 
 
 def _qdrant_of(settings: Settings, where: str, key: str, prefix: str) -> Indexes:

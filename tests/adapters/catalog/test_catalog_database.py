@@ -48,6 +48,25 @@ def test_the_migrations_build_the_tables_of_the_schema(tmp_path: Path) -> None:
     engine.dispose()
 
 
+def test_all_that_one_reads_of_a_file_is_of_one_moment(tmp_path: Path) -> None:
+    where = tmp_path / "c.db"
+    asked = "SELECT value FROM notes WHERE key = 'a'"
+
+    def read(connection: Connection) -> list[object]:
+        found = [connection.exec_driver_sql(asked).scalar()]
+        with closing(sqlite3.connect(where)) as other, other:
+            other.execute("INSERT INTO notes (key, value) VALUES ('a', 'late')")
+        return [*found, connection.exec_driver_sql(asked).scalar()]
+
+    async def scene() -> None:
+        database = await open_database(where)
+        assert await database.read(read) == [None, None]
+        assert await database.read(lambda it: it.exec_driver_sql(asked).scalar()) == "late"
+        await database.close()
+
+    asyncio.run(scene())
+
+
 def test_the_newest_migration_is_the_one_that_opening_looks_for() -> None:
     assert upgrade.newest_revision() == HEAD
 

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from unchunk.adapters.catalog.catalog import SqlCatalog
 from unchunk.adapters.catalog.database import Database, open_database
@@ -98,6 +98,21 @@ def test_postgres_refuses_text_that_it_cannot_hold(postgres: str) -> None:
             with pytest.raises(InvalidTextError):
                 await catalog.get(owner, "x")
         await catalog.close()
+
+    asyncio.run(scene())
+
+
+def test_a_postgres_that_only_reads_may_write_again_later(postgres: str) -> None:
+    def write(connection: Connection) -> None:
+        # As a server answers that another one took over from.
+        connection.execute(text("SET TRANSACTION READ ONLY"))
+        connection.execute(text("INSERT INTO notes (key, value) VALUES ('a', '')"))
+
+    async def scene() -> None:
+        database = await open_database(postgres)
+        with pytest.raises(TransientError, match="cannot be written to now"):
+            await database.write(write)
+        await database.close()
 
     asyncio.run(scene())
 

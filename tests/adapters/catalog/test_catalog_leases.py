@@ -4,11 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import Engine
 
 from unchunk.adapters.catalog import Database, SqlBell, SqlLeases, open_database
+from unchunk.adapters.catalog import bell as ringer
+from unchunk.adapters.catalog.bell import _arguments
+from unchunk.adapters.catalog.ringing import CHANNEL
 from unchunk.ports import DISMISSED, Leases
 from unchunk.testing.leases import LeasesContract
 
@@ -157,8 +162,53 @@ def test_a_bell_that_lost_its_connection_finds_another(postgres: str) -> None:
 def _end_listeners(postgres: str) -> int:
     """Of this schema alone: others may listen in the same database."""
     with psycopg.connect(postgres) as connection:
+        [channel] = connection.execute(f"SELECT {CHANNEL}".encode()).fetchone() or [""]
         ended = connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE query = 'LISTEN \"unchunk_' || current_schema() || '\"'"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = %s",
+            [f'LISTEN "{channel}"'],
         )
         return len(ended.fetchall())
+
+
+def test_a_schema_may_have_a_long_name(postgres_server: str) -> None:
+    name = "a" * 63
+    url = f"{postgres_server}{'&' if '?' in postgres_server else '?'}options=-csearch_path%3D{name}"
+
+    async def scene() -> None:
+        async with bells(url) as (_, bell, other):
+            listening = other()
+            await silence(listening, "news")
+            await bell.ring("news")
+            assert await listening.wait("news", SOON)
+
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}".encode())
+        try:
+            asyncio.run(scene())
+        finally:
+            connection.execute(f"DROP SCHEMA {name} CASCADE".encode())
+
+
+def test_a_bell_that_broke_is_closed_all_the_same(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(engine: Engine) -> dict[str, Any]:
+        raise RuntimeError(engine)
+
+    async def scene() -> None:
+        async with bells(postgres) as (_, bell, _):
+            monkeypatch.setattr(ringer, "_arguments", broken)
+            assert not await bell.wait("news", LATE)
+
+    asyncio.run(scene())
+
+
+def test_a_bell_notices_that_its_server_is_gone_without_a_word(postgres: str) -> None:
+    async def scene() -> None:
+        async with bells(postgres) as (database, _, _):
+            assert _arguments(database.engine).items() >= {
+                ("keepalives_idle", 10),
+                ("tcp_user_timeout", 30_000),
+            }
+
+    asyncio.run(scene())

@@ -148,6 +148,19 @@ def test_a_library_of_the_first_version_comes_up_to_date_without_loss(
     engine.dispose()
 
 
+def test_a_note_that_nobody_reads_any_more_goes(tmp_path: Path, old: Path | str) -> None:
+    new = tmp_path / "new.db"
+    asyncio.run(fill(new))
+    age(new, old)
+    engine = create_engine(url_of(old))
+    with engine.begin() as connection:
+        connection.execute(
+            text("INSERT INTO notes (key, value) VALUES ('unfinished generations', 'yes')")
+        )
+    engine.dispose()
+    assert asyncio.run(everything(old)) == asyncio.run(everything(new))
+
+
 def test_an_upgrade_that_breaks_off_leaves_the_old_library(
     tmp_path: Path, old: Path | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,13 +4,15 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
-from threading import Barrier
+from threading import Barrier, Event
 
 import psycopg
 import pytest
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
 
-from unchunk.adapters.catalog import Database, open_database
+from unchunk.adapters.catalog import Database, SqlLeases, connecting, open_database
+from unchunk.adapters.catalog.patience import _passes
 from unchunk.errors import InvalidSettingError, MissingPartError, TransientError
 
 _INSERT = text("INSERT INTO notes (key, value) VALUES (:key, :value)")
@@ -127,6 +129,92 @@ def test_two_who_want_what_the_other_has_both_get_it(postgres: str) -> None:
         assert sum(tries.values()) == 3, "one of them had to begin again"
 
     with_database(postgres, scene)
+
+
+_RAISE = text("UPDATE notes SET value = value || '+' WHERE key = 'a'")
+
+
+def test_who_stops_in_the_middle_is_not_waited_for_and_begins_again(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "_STOPPED", 0.5)
+    locked, goes_on, tries = Event(), Event(), 0
+
+    def stop(connection: Connection) -> None:
+        nonlocal tries
+        tries += 1
+        connection.execute(_RAISE)
+        locked.set()
+        goes_on.wait(30)
+
+    async def scene(database: Database) -> None:
+        await database.write(partial(insert, key="a"))
+        stopped = asyncio.create_task(database.write(stop))
+        await asyncio.to_thread(locked.wait, 30)
+        async with asyncio.timeout(30):
+            await database.write(lambda connection: connection.execute(_RAISE))
+        goes_on.set()
+        await stopped
+        assert tries == 2
+        rows = await database.read(lambda connection: connection.execute(_NOTES).all())
+        assert [tuple(row) for row in rows] == [("a", "++")]
+
+    with_database(postgres, scene)
+
+
+def test_writers_that_wait_for_a_stopped_one_do_not_keep_the_heart_from_beating(
+    postgres: str,
+) -> None:
+    async def scene(database: Database) -> None:
+        await database.write(partial(insert, key="a"))
+        leases = SqlLeases(database, 60.0)
+        await leases.take(["mine"])
+        with psycopg.connect(postgres) as stopped:
+            stopped.execute("SELECT * FROM notes WHERE key = 'a' FOR UPDATE")
+            waiting = [
+                asyncio.create_task(database.write(lambda connection: connection.execute(_RAISE)))
+                for _ in range(6)
+            ]
+            await asyncio.sleep(0.1)
+            async with asyncio.timeout(30):
+                assert await leases.beat() == {"mine": False}
+            assert not any(one.done() for one in waiting)
+        await asyncio.gather(*waiting)
+
+    with_database(postgres, scene)
+
+
+def test_nobody_waits_for_ever_for_what_another_has_locked(postgres: str) -> None:
+    async def scene() -> None:
+        database = await open_database(postgres, patience=0.3)
+        await database.write(partial(insert, key="a"))
+        with psycopg.connect(postgres) as stopped:
+            stopped.execute("SELECT * FROM notes WHERE key = 'a' FOR UPDATE")
+            async with asyncio.timeout(30):
+                with pytest.raises(TransientError, match="lock timeout"):
+                    await database.write(lambda connection: connection.execute(_RAISE))
+                await database.close()
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize(
+    ("said", "connected", "passes"),
+    [
+        ("consuming input failed: SSL connection has been closed unexpectedly", True, True),
+        ("consuming input failed: SSL SYSCALL error: EOF detected", True, True),
+        ("connection failed: SSL SYSCALL error: EOF detected", False, True),
+        ("connection failed: Connection refused", False, True),
+        ("connection failed: SSL error: certificate verify failed", False, False),
+        ("connection failed: server does not support SSL, but SSL was required", False, False),
+        ('FATAL: password authentication failed for user "me"', False, False),
+    ],
+)
+def test_a_broken_line_passes_and_a_wrong_address_does_not(
+    said: str, *, connected: bool, passes: bool
+) -> None:
+    error = OperationalError("x", {}, psycopg.OperationalError(said))
+    assert _passes(error, connected=connected) == passes
 
 
 def test_all_that_one_reads_is_of_one_moment_and_nothing_is_written(postgres: str) -> None:

@@ -10,8 +10,9 @@ from sqlalchemy import Connection, event
 
 from unchunk.adapters.catalog.catalog import SqlCatalog
 from unchunk.adapters.catalog.database import open_database
+from unchunk.adapters.catalog.leases import SqlLeases
 from unchunk.adapters.catalog.queue import SqlQueue
-from unchunk.testing.queues import ATTEMPTS, LONG, Place, QueueContract
+from unchunk.testing.queues import ATTEMPTS, LONG, Place, QueueContract, document
 
 
 class _Opened(QueueContract):
@@ -25,6 +26,22 @@ class _Opened(QueueContract):
             yield Place(SqlCatalog(database), queue, hasty)
         finally:
             await database.close()
+
+    def test_a_draft_that_somebody_works_on_without_a_job_is_left_to_them(self) -> None:
+        async def scene() -> None:
+            async with self.opened() as place:
+                coming, lost = [await document(place, name) for name in ("a", "b")]
+                other = await open_database(self.where)
+                leases, over = SqlLeases(other, LONG), SqlLeases(other, 0.0)
+                await leases.take([coming.id])
+                await over.take([lost.id])
+                assert await place.queue.adopt() == 1
+                assert [one.document for one in await place.queue.of("me", 9)] == [lost.id]
+                await leases.give_up([coming.id])
+                assert await place.queue.adopt() == 1
+                await other.close()
+
+        asyncio.run(scene())
 
     def test_what_is_coming_is_found_without_a_look_at_every_document(self) -> None:
         async def scene() -> str:

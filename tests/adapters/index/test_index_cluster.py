@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from qdrant_client import AsyncQdrantClient
 
 import clusters
 import servers
@@ -230,6 +231,43 @@ def test_each_owner_may_have_a_shard(cluster: clusters.Cluster) -> None:
     shards = cluster.nodes[0].asked(f"/collections/{prefix}{SPACE.name}/cluster")
     both = shards["local_shards"] + shards["remote_shards"]
     assert {one["shard_key"] for one in both} == {"me", "them"}
+
+
+def test_a_node_that_has_not_heard_of_an_owner_yet_is_not_believed(
+    cluster: clusters.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = fresh()
+    making = Making(tenants="shards")
+
+    async def scene(index: QdrantIndex) -> None:
+        other = await at(cluster, prefix, making).open(SPACE)
+        await index.upsert([point("d", n) for n in range(5)])
+        behind = await other._nodes._nodes[0].client()
+        for name in ("collection_cluster_info", "delete", "facet"):
+            late(monkeypatch, behind, name)
+        assert len(await other.search(SEVEN, ME, 99)) == 5
+        await other.delete("d")
+        assert await other.census() == {}
+        assert await index.census() == {}
+        await other.close()
+
+    on(at(cluster, prefix, making), scene)
+
+
+def late(patch: pytest.MonkeyPatch, client: AsyncQdrantClient, name: str) -> None:
+    """As a node that has not heard of any shard yet."""
+    real = getattr(client, name)
+
+    async def asked(*given: Any, **options: Any) -> object:  # noqa: ANN401 - their own
+        if name == "collection_cluster_info":
+            info = await real(*given, **options)
+            return info.model_copy(update={"local_shards": [], "remote_shards": []})
+        if options.get("shard_key_selector"):
+            # Truly their words.
+            options["shard_key_selector"] = ["nobody"]
+        return await real(*given, **options)
+
+    patch.setattr(client, name, asked)
 
 
 def test_several_searches_are_one_request(

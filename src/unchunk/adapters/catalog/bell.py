@@ -1,12 +1,12 @@
 """The port `Bell`: LISTEN and NOTIFY of PostgreSQL; with SQLite, within this process."""
 
 import asyncio
-from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
 
+from unchunk.adapters.catalog.connecting import SERVER
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.ringing import CHANNEL
 from unchunk.telemetry import log
@@ -51,8 +51,9 @@ class SqlBell:
     async def close(self) -> None:
         if self._listening is not None:
             self._listening.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._listening
+            await asyncio.wait({self._listening})
+            if not self._listening.cancelled() and (why := self._listening.exception()):
+                log("the bell was broken: %s", why)
 
     async def _waited(self, topic: str, seconds: float) -> bool:
         rings = asyncio.get_running_loop().create_future()
@@ -89,9 +90,9 @@ class SqlBell:
                     **_arguments(self._database.engine), autocommit=True
                 )
                 async with connection:
-                    schema = await (await connection.execute("SELECT current_schema()")).fetchone()
-                    assert schema is not None, "one row"
-                    channel = psycopg.sql.Identifier(f"{CHANNEL}{schema[0]}")
+                    named = await (await connection.execute(f"SELECT {CHANNEL}")).fetchone()
+                    assert named is not None, "one row"
+                    channel = psycopg.sql.Identifier(named[0])
                     await connection.execute(psycopg.sql.SQL("LISTEN {}").format(channel))
                     # Whoever waited while nobody listened looks again.
                     for topic in list(self._waiting):
@@ -105,4 +106,4 @@ class SqlBell:
 
 def _arguments(engine: Engine) -> dict[str, Any]:
     _, arguments = engine.dialect.create_connect_args(engine.url)
-    return {**arguments, "connect_timeout": 5, "application_name": "unchunk bell"}
+    return {**arguments, **SERVER, "application_name": "unchunk bell"}

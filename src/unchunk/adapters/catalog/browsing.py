@@ -75,11 +75,6 @@ def folders(connection: Connection, owner: OwnerId) -> list[FolderCount]:
     return sorted(FolderCount(*row) for row in rows)
 
 
-def coming(connection: Connection) -> list[Document]:
-    found = documents_of(connection, documents.c.draft.is_not(None), documents.c.error_code == "")
-    return sorted(found, key=lambda document: (document.updated_at, document.id))
-
-
 def uncounted(connection: Connection, limit: int) -> list[Version]:
     is_live = and_(versions.c.document == documents.c.id, versions.c.generation == documents.c.live)
     wanted = select(documents.c.id).join(versions, is_live).where(versions.c.tokens.is_(None))

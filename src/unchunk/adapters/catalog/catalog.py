@@ -6,7 +6,6 @@ from functools import partial
 
 from unchunk.adapters.catalog.browsing import (
     browse,
-    coming,
     count_tokens,
     folders,
     uncounted,
@@ -22,6 +21,7 @@ from unchunk.adapters.catalog.fencing import (
     revoke,
 )
 from unchunk.adapters.catalog.going_live import go_live
+from unchunk.adapters.catalog.jobs import now
 from unchunk.adapters.catalog.lookups import (
     all_notes,
     all_remains,
@@ -33,6 +33,7 @@ from unchunk.adapters.catalog.lookups import (
     text,
 )
 from unchunk.adapters.catalog.reading import matching, open_documents, revision
+from unchunk.adapters.catalog.rows import time_of
 from unchunk.adapters.catalog.tallying import tally
 from unchunk.domain import (
     Chunk,
@@ -160,8 +161,8 @@ class SqlCatalog:
     async def folders(self, owner: OwnerId) -> list[FolderCount]:
         return await self._database.read(partial(folders, owner=owner))
 
-    async def coming(self) -> list[Document]:
-        return await self._database.read(coming)
+    async def now(self) -> datetime:
+        return time_of(await self._database.read(now))
 
     async def uncounted(self, limit: int) -> list[Version]:
         return await self._database.read(partial(uncounted, limit=limit))
@@ -224,9 +225,11 @@ class SqlCatalog:
         work = partial(note_once, key=key, value=value)
         return await self._database.write(work, repeatable=True)
 
-    async def adopt_space(self, name: str, recipe: str) -> None:
-        work = partial(adopt_space, name=name, recipe=recipe)
-        await self._database.write(work, repeatable=True)
+    async def adopt_space(
+        self, name: str, recipe: str, said: Mapping[str, str] | None = None
+    ) -> bool:
+        work = partial(adopt_space, name=name, recipe=recipe, said=said or {})
+        return await self._database.write(work, repeatable=True)
 
     async def retire_space(self, name: str) -> bool:
         work = partial(retire_space, name=name)

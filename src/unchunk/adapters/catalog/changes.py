@@ -20,9 +20,10 @@ from sqlalchemy import (
     update,
 )
 
-from unchunk.adapters.catalog.dialects import insert, insert_new
+from unchunk.adapters.catalog.dialects import clock, insert, insert_new
 from unchunk.adapters.catalog.filenotes import let_stay, note_coming
 from unchunk.adapters.catalog.jobs import drop
+from unchunk.adapters.catalog.jobs import now as shared_now
 from unchunk.adapters.catalog.leaving import leave
 from unchunk.adapters.catalog.lookups import all_remains, get
 from unchunk.adapters.catalog.naming import free_name
@@ -46,7 +47,8 @@ def begin(
 ) -> Document:
     owner, folder, name = place
     storable(owner=owner, folder=folder, name=name, checksum=checksum, blob=blob)
-    moment = now()
+    # Whoever finds it asks how old it is, by the same clock.
+    moment = shared_now(connection)
     row = (_made_apart if distinct else _found_or_made)(connection, place, moment)
     if said is not None:
         note_coming(connection, row, said)
@@ -138,7 +140,7 @@ def fail(
     connection.execute(
         update(documents)
         .where(documents.c.id == document, documents.c.draft == generation)
-        .values(error_code=code, error=quoted(message), updated_at=now())
+        .values(error_code=code, error=quoted(message), updated_at=clock(connection.dialect.name))
     )
 
 

@@ -33,7 +33,7 @@ _PRAGMAS = (
     f"journal_size_limit = {64 * 2**20}",
 )
 # A machine that is gone without a word is noticed, too.
-_SERVER = {
+SERVER: Final = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -41,6 +41,9 @@ _SERVER = {
     "tcp_user_timeout": 30_000,
     "application_name": "unchunk",
 }
+# A process that stops in the middle of its transaction keeps what it locked for so many seconds:
+# less than others wait for it.
+_STOPPED: Final = 8.0
 
 
 class _Sqlite(Protocol):
@@ -49,6 +52,14 @@ class _Sqlite(Protocol):
     def create_function(self, name: str, narg: int, func: object, /) -> None: ...
 
     def cursor(self) -> sqlite3.Cursor: ...
+
+
+class _Postgres(Protocol):
+    """What a connection to PostgreSQL can do."""
+
+    autocommit: bool
+
+    def execute(self, query: str, /) -> object: ...
 
 
 def place_of(where: Path | str) -> tuple[URL, str]:
@@ -100,7 +111,11 @@ def _address(where: str) -> URL:
 
 def engine_of(url: URL, patience: float) -> Engine:
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_size=2 * READERS, max_overflow=0, connect_args=_SERVER)
+        # One for each thread of a `Database`.
+        size = 2 * READERS + 1
+        engine = create_engine(url, pool_size=size, max_overflow=0, connect_args=SERVER)
+        event.listen(engine, "connect", partial(_bound, patience))
+        return engine
     # Without an isolation level the driver begins no transaction of its own, and `_begin` can.
     arguments = {"timeout": patience, "isolation_level": None}
     engine = create_engine(url, pool_size=READERS + 1, max_overflow=0, connect_args=arguments)
@@ -118,6 +133,15 @@ def for_reading(engine: Engine) -> Engine:
 
 def for_writing(engine: Engine) -> Engine:
     return engine.execution_options(writing=True)
+
+
+def _bound(patience: float, connection: _Postgres, _record: object) -> None:
+    """Nobody waits for ever for one who stopped, and nobody who stopped is waited for."""
+    # Not as options of the connection: the address may have some, and they would be gone.
+    connection.autocommit = True
+    connection.execute(f"SET lock_timeout = {max(1, round(patience * 1000))}")
+    connection.execute(f"SET idle_in_transaction_session_timeout = {round(_STOPPED * 1000)}")
+    connection.autocommit = False
 
 
 def _prepare(patience: float, connection: _Sqlite, _record: object) -> None:
@@ -142,10 +166,9 @@ def _microseconds() -> int:
 
 
 def _begin(connection: Connection) -> None:
-    # A writer takes the lock at once: one that reads first may find it taken too late to wait. A
-    # reader asks one thing at a time and needs no transaction.
-    if connection.get_execution_options().get("writing"):
-        connection.connection.cursor().execute("BEGIN IMMEDIATE")
+    # A writer takes the lock at once: one that reads first may find it taken too late to wait.
+    is_writing = connection.get_execution_options().get("writing")
+    connection.connection.cursor().execute("BEGIN IMMEDIATE" if is_writing else "BEGIN")
 
 
 def checkpoint(engine: Engine) -> None:

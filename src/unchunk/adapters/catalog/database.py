@@ -39,6 +39,7 @@ class Database:
         self._listeners: list[Callable[[str], None]] = []
         self._readers = ThreadPoolExecutor(READERS, "catalog-read")
         self._writers = ThreadPoolExecutor(READERS if self.is_shared else 1, "catalog-write")
+        self._apart = ThreadPoolExecutor(1, "catalog-apart") if self.is_shared else self._writers
 
     @property
     def is_shared(self) -> bool:
@@ -60,6 +61,7 @@ class Database:
         *,
         repeatable: bool = False,
         rings: Sequence[str] = (),
+        apart: bool = False,
     ) -> T:
         """All of `work` or nothing, on the disk when this returns.
 
@@ -67,10 +69,12 @@ class Database:
         the server went away before the end. Where nobody knows whether it was done, that is only
         for work that is `repeatable`: twice is as once. If the caller is cancelled meanwhile, the
         work is done nevertheless, or not, but whole. When it is done, those who wait for one of
-        the topics that it `rings` are told, in other processes too.
+        the topics that it `rings` are told, in other processes too. With PostgreSQL, what is done
+        `apart` does not queue up behind writers that wait for another process.
         """
         told = ringing(work, rings) if rings and self.is_shared else work
-        found = await self._run(self._writers, self._writing, told, repeatable=repeatable)
+        threads = self._apart if apart else self._writers
+        found = await self._run(threads, self._writing, told, repeatable=repeatable)
         for topic in rings:
             for tell in self._listeners:
                 tell(topic)
@@ -104,6 +108,7 @@ class Database:
         self._closed = True
         self._readers.shutdown()
         self._writers.shutdown()
+        self._apart.shutdown()
         if not self.is_shared:
             checkpoint(self._engine)
         self._engine.dispose()

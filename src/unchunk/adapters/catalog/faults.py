@@ -16,6 +16,10 @@ from unchunk.errors import (
 )
 
 _DISK_FULL = "53100"
+# A server that another one took over from, or that keeps others from writing for a while.
+_READ_ONLY = "25006"
+# The server went on without one who stopped in the middle.
+_STOPPED = "25P03"
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {
@@ -40,11 +44,17 @@ def in_our_words(where: str) -> Iterator[None]:
             raise _of_sqlite(error.orig, where) or error from error
         if isinstance(error, DataError):
             raise InvalidTextError(f"{where} cannot hold this: {error.orig}") from error
-        if getattr(error.orig, "sqlstate", None) == _DISK_FULL:
+        state = getattr(error.orig, "sqlstate", None)
+        if state == _DISK_FULL:
             raise OutputError(
                 f"the disk of {where} is full; make room there and try again"
             ) from error
-        if isinstance(error, (OperationalError, InterfaceError)):
+        if state == _READ_ONLY:
+            raise TransientError(
+                f"the database {where} cannot be written to now: {error.orig}; see that it is the "
+                "one that others follow, try again"
+            ) from error
+        if state == _STOPPED or isinstance(error, (OperationalError, InterfaceError)):
             raise TransientError(
                 f"the database {where} does not answer: {error.orig}; see that it runs, try again"
             ) from error

@@ -4,7 +4,7 @@ A process may stop at any moment and go on much later, when another has long tak
 know; so what it wrote does not count.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from unchunk.adapters.catalog.lookups import all_remains, documents_of, nothing_
 from unchunk.adapters.catalog.rows import version_of, version_row
 from unchunk.adapters.catalog.schema import documents, notes, versions
 from unchunk.domain import Document, DocumentId, Remains, Version
-from unchunk.ports import SPACE
+from unchunk.ports import ACTIVE, SPACE
 
 
 def renew(connection: Connection, document: DocumentId, generation: int) -> Document:
@@ -84,27 +84,32 @@ def revoke(connection: Connection, left: Sequence[Remains]) -> list[Remains]:
 
 def retire_space(connection: Connection, name: str) -> bool:
     """Locked first: whoever makes something live in it has done so, or will be refused."""
-    key = SPACE + name
-    connection.execute(select(notes).where(notes.c.key == key).with_for_update())
+    if _locked_note(connection, ACTIVE) == name:
+        return False
+    _locked_note(connection, SPACE + name)
     is_live = and_(versions.c.document == documents.c.id, versions.c.generation == documents.c.live)
     in_use = exists().where(is_live, versions.c.space == name)
     if connection.scalar(select(in_use)):
         return False
-    note(connection, key, "")
+    note(connection, SPACE + name, "")
     return True
 
 
-def adopt_space(connection: Connection, name: str, recipe: str) -> None:
-    key = SPACE + name
-    known = select(notes.c.value).where(notes.c.key == key).with_for_update()
-    if connection.scalar(known) == "":
-        # What was on its way into the one that was dropped is not in the one that is made now.
-        connection.execute(update(documents).values(rewriting=None))
-        is_taken = documents.c.taken == documents.c.draft
-        begun = select(documents).where(is_taken).order_by(documents.c.id)
-        for row in connection.execute(begun.with_for_update()).all():
-            _renew(connection, row)
-    note(connection, key, recipe)
+def adopt_space(connection: Connection, name: str, recipe: str, said: Mapping[str, str]) -> bool:
+    # In the same order as above, so that two never wait for each other.
+    _locked_note(connection, ACTIVE)
+    if _locked_note(connection, SPACE + name) == "":
+        return False
+    note(connection, SPACE + name, recipe)
+    for key, value in sorted(said.items()):
+        note(connection, key, value)
+    return True
+
+
+def _locked_note(connection: Connection, key: str) -> str | None:
+    """What is noted, and stays so until the end."""
+    found = select(notes.c.value).where(notes.c.key == key).with_for_update()
+    return connection.scalar(found)
 
 
 def _version(connection: Connection, document: DocumentId, generation: int) -> Version:

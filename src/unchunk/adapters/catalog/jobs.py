@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from unchunk.adapters.catalog.dialects import clock, in_batches
 from unchunk.adapters.catalog.rows import is_storable, quoted, time_of
-from unchunk.adapters.catalog.schema import COMING, documents, jobs
+from unchunk.adapters.catalog.schema import COMING, documents, jobs, leases
 from unchunk.domain import Document, DocumentId, OwnerId
 from unchunk.errors import NotFoundError
 from unchunk.ports import Job, JobKind
@@ -72,8 +72,13 @@ def noted(connection: Connection, document: Document, result: str) -> Job:
 
 
 def adopt(connection: Connection, older_than: float) -> int:
-    """What has yet no job is asked again when its document is locked: another may do the same."""
-    has_one = exists().where(jobs.c.document == documents.c.id, IS_OPEN)
+    """What has yet no job is asked again when its document is locked: another may do the same.
+
+    What somebody works on without a job is left to them.
+    """
+    has_job = exists().where(jobs.c.document == documents.c.id, IS_OPEN)
+    is_held = leases.c.until >= clock(connection.dialect.name)
+    has_one = or_(has_job, exists().where(leases.c.name == documents.c.id, is_held))
     latest = now(connection) - round(older_than * 1_000_000)
     is_pending: ColumnElement[bool] = and_(text(COMING))
     if older_than:

@@ -10,7 +10,7 @@ from functools import partial
 from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
 
 from unchunk.adapters.catalog.database import Database
-from unchunk.adapters.catalog.dialects import clock, in_batches, insert
+from unchunk.adapters.catalog.dialects import clock, hastily, in_batches, insert
 from unchunk.adapters.catalog.schema import leases
 from unchunk.ports import DISMISSED
 
@@ -40,7 +40,8 @@ class SqlLeases:
 
     async def beat(self) -> Mapping[str, bool]:
         work = partial(_beat, holder=self._holder, lasts=self._lasts)
-        return await self._database.write(work, repeatable=True)
+        # Whoever waits for others does not keep this process from showing that it lives.
+        return await self._database.write(work, repeatable=True, apart=True)
 
     async def give_up(self, names: Sequence[str]) -> None:
         work = partial(_give_up, names=sorted(set(names)), holder=self._holder)
@@ -54,8 +55,11 @@ class SqlLeases:
         await self._database.write(work, repeatable=True, rings=(DISMISSED,))
 
 
+# A lease that a power cut takes away is one that ran out: nobody waits for the disk.
+
+
 def _take(connection: Connection, names: Sequence[str], holder: str, lasts: int) -> None:
-    _in_haste(connection)
+    hastily(connection)
     now = clock(connection.dialect.name)
     statement = insert(connection.dialect.name, leases)
     can_be = or_(leases.c.until < now, leases.c.holder == holder)
@@ -71,7 +75,7 @@ def _take(connection: Connection, names: Sequence[str], holder: str, lasts: int)
 
 
 def _beat(connection: Connection, holder: str, lasts: int) -> dict[str, bool]:
-    _in_haste(connection)
+    hastily(connection)
     # Locked in one order, as they are taken.
     is_mine = leases.c.holder == holder
     connection.execute(
@@ -85,7 +89,7 @@ def _beat(connection: Connection, holder: str, lasts: int) -> dict[str, bool]:
 
 
 def _give_up(connection: Connection, names: Sequence[str], holder: str) -> None:
-    _in_haste(connection)
+    hastily(connection)
     for name in names:
         connection.execute(delete(leases).where(leases.c.name == name, leases.c.holder == holder))
 
@@ -104,9 +108,3 @@ def _dismiss(connection: Connection, names: Sequence[str]) -> None:
 
 def _are_held(connection: Connection, names: Sequence[str]) -> tuple[ColumnElement[bool], ...]:
     return leases.c.name.in_(names), leases.c.until >= clock(connection.dialect.name)
-
-
-def _in_haste(connection: Connection) -> None:
-    """A lease that a power cut takes away is one that ran out: nobody waits for the disk."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")

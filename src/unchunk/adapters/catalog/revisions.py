@@ -21,6 +21,8 @@ def bring_up_to_date(engine: Engine, where: str, patience: float) -> None:
 
 def _bring(connection: Connection, where: str) -> None:
     if connection.dialect.name == "postgresql":
+        # Another one may take long, and is not to be disturbed.
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
     # Asked again: another process may have been faster.
     revision = _revision(connection)

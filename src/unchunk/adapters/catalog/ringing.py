@@ -3,12 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, text
 
 T = TypeVar("T")
 
-CHANNEL: Final = "unchunk_"
-"""Behind it stands the schema: a database may hold several libraries."""
+# Short whatever the schema is called: a name of more than 63 letters is refused.
+CHANNEL: Final = (
+    "'unchunk_' || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), 32)"
+)
+"""What names the channel, in SQL; by the schema, for a database may hold several libraries."""
+_NOTIFY = text(f"SELECT pg_notify({CHANNEL}, :topic)")
 
 
 def ringing(work: Callable[[Connection], T], topics: Sequence[str]) -> Callable[[Connection], T]:
@@ -16,9 +20,8 @@ def ringing(work: Callable[[Connection], T], topics: Sequence[str]) -> Callable[
 
     def both(connection: Connection) -> T:
         found = work(connection)
-        channel = CHANNEL + func.current_schema()
         for topic in topics:
-            connection.execute(select(func.pg_notify(channel, topic)))
+            connection.execute(_NOTIFY, {"topic": topic})
         return found
 
     return both

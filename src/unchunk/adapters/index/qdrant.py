@@ -177,10 +177,13 @@ class QdrantIndex:
         check_texts(document or "")
         only = [] if document is None else [any_of("document", [document])]
         counts: dict[tuple[DocumentId, int], int] = {}
+        shards = await self._tenancy.every()
+        if shards == []:
+            return counts
         # Generations are counted for each document, so there are few.
-        for generation in await self._facet("generation", only):
+        for generation in await self._facet("generation", only, shards):
             these = [*only, any_of("generation", [int(generation)])]
-            for name, count in (await self._facet("document", these)).items():
+            for name, count in (await self._facet("document", these, shards)).items():
                 counts[str(name), int(generation)] = count
         return counts
 
@@ -199,12 +202,17 @@ class QdrantIndex:
     async def close(self) -> None:
         await self._nodes.close()
 
-    async def _facet(self, field: str, chosen: list[Any]) -> dict[Any, int]:
+    async def _facet(self, field: str, chosen: list[Any], shards: Any) -> dict[Any, int]:  # noqa: ANN401 - their names for shards
         these = models.Filter(must=chosen) if chosen else None
 
         async def counted(client: AsyncQdrantClient) -> models.FacetResponse:
             return await client.facet(
-                self._collection, field, facet_filter=these, limit=_ALL, exact=True
+                self._collection,
+                field,
+                facet_filter=these,
+                limit=_ALL,
+                exact=True,
+                shard_key_selector=shards,
             )
 
         reply = await self._nodes.ask(counted, is_long=True)

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,6 +48,8 @@ _ELSEWHERE = (
     *(_STATUS.ABORTED, _STATUS.CANCELLED, _STATUS.RESOURCE_EXHAUSTED),
     *(None, 408, 429, 500, 502, 503, 504),
 )
+# And one that does not know a shard yet, which the others made.
+_BEHIND = re.compile("Shard key .* not found")
 _FAILURES = (grpc.aio.AioRpcError, UnexpectedResponse, ResponseHandlingException)
 
 
@@ -163,7 +166,7 @@ class Nodes:
                             return await self._answer(node, call)
                         except _FAILURES as error:
                             failed = _ours(error)
-                            if _code(error) not in _ELSEWHERE:
+                            if _code(error) not in _ELSEWHERE and not _BEHIND.search(str(failed)):
                                 raise failed from error
                             self._avoid(node, error)
                         except _SilentError as error:
@@ -177,6 +180,26 @@ class Nodes:
             raise IndexUnavailableError(
                 f"the Qdrant server gave no answer within {limit:g} s{last}"
             ) from error
+
+    async def ask_all(self, call: Callable[[AsyncQdrantClient], Awaitable[T]]) -> list[T]:
+        """What each node says that answers, for what one of them may not have heard of yet."""
+        nodes = [node for node in self._in_turn() if node.avoided_until <= 0]
+        if len(nodes) <= 1:
+            return [await self.ask(call)]
+        replies: list[T] = []
+
+        async def told(node: _Node) -> None:
+            try:
+                replies.append(await self._answer(node, call))
+            except (_SilentError, *_FAILURES) as error:
+                self._avoid(node, error)
+
+        try:
+            async with asyncio.timeout(self.timeout):
+                await asyncio.gather(*(told(node) for node in nodes))
+        except TimeoutError:
+            pass  # the others may have answered
+        return replies or [await self.ask(call)]
 
     async def silent(self) -> list[str]:
         """The nodes that do not answer now."""

@@ -20,6 +20,7 @@ class Tenancy:
         return owner if self._layout.by_shards else None
 
     async def exists(self, shard: str | None) -> bool:
+        """Whether any node that answers knows it: one may be behind the others."""
         if shard is not None and shard not in self._known:
             self._known |= await self._there()
         return shard is None or shard in self._known
@@ -42,12 +43,15 @@ class Tenancy:
         self._known.add(shard)
 
     async def every(self) -> list[str] | None:
-        """All shards by name, as they are now; None where they have no names."""
-        return sorted(await self._there()) if self._layout.by_shards else None
+        """All shards by name, as any node knows them; None where they have no names."""
+        if not self._layout.by_shards:
+            return None
+        self._known |= await self._there()
+        return sorted(self._known)
 
     async def _there(self) -> set[str]:
-        info = await self._nodes.ask(
+        infos = await self._nodes.ask_all(
             lambda client: client.collection_cluster_info(self._collection)
         )
-        both: list[Any] = [*info.local_shards, *info.remote_shards]
-        return {str(one.shard_key) for one in both if one.shard_key is not None}
+        shards: list[Any] = [it for one in infos for it in (*one.local_shards, *one.remote_shards)]
+        return {str(one.shard_key) for one in shards if one.shard_key is not None}

@@ -1,0 +1,145 @@
+"""How an open library is searched: single chunks, whole passages, full documents."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from unchunk.domain import DocumentId, OwnerId
+from unchunk.library.parts import Parts
+from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.asking import Asking
+from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.query import Mode, Turn
+from unchunk.retrieval.retriever import Evidence
+from unchunk.retrieval.shelf import EVERYWHERE, Card, Where
+from unchunk.retrieval.similarity import Embedded, embedded, similarity
+from unchunk.retrieval.snippets import Found
+
+
+class Searching:
+    """The part of an engine that finds. `usual` tells how much goes to a model with a question."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        owner: OwnerId,
+        asking: Asking,
+        usual: Callable[[str], Awaitable[Amount]],
+    ) -> None:
+        self._parts, self._owner = parts, owner
+        self._asking, self._usual = asking, usual
+
+    async def search(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        where: Where = EVERYWHERE,
+        owner: OwnerId | None = None,
+    ) -> Found:
+        """The chunks that answer best, by meaning and by words, each for itself."""
+        await self._settle()
+        found = await self._asking.snippets(question, self._whose(owner), where, limit)
+        return replace(found, notes=(*found.notes, *self._remarks()))
+
+    async def retrieve(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        where: Where = EVERYWHERE,
+        amount: Amount | None = None,
+        owner: OwnerId | None = None,
+        rewritten: str = "",
+        mode: Mode | None = None,
+        include: Sequence[tuple[DocumentId, int]] = (),
+    ) -> Evidence:
+        """What answers a question: whole passages, or full documents where it asks for them.
+
+        `history` is the conversation before it, and `rewritten` what a model made of the question
+        in its light, if one did. Without `amount`, as much as a model is given; without `mode`,
+        what the question asks for. `include` names chunks that belong to it in any case.
+        """
+        await self._settle()
+        whose = self._whose(owner)
+        amount = amount or await self._usual(question)
+        found = await self._asking.retrieve(
+            question,
+            whose,
+            history,
+            where,
+            amount,
+            rewritten=rewritten,
+            mode=mode,
+            include=include,
+        )
+        return replace(found, notes=(*found.notes, *self._remarks()))
+
+    async def search_with_context(
+        self,
+        query: str,
+        limit: int = 10,
+        chunks_per_doc: int | None = 3,
+        include_adjacent: bool = True,
+        min_score: float | None = None,
+        *,
+        where: Where = EVERYWHERE,
+        owner: OwnerId | None = None,
+    ) -> list[ReconstructedDocument]:
+        """As `ChunkAwareRetriever.search_with_context`, on this library."""
+        await self._settle()
+        amount = Amount(limit, chunks_per_doc, include_adjacent, min_score)
+        return await self._asking.search_with_context(query, self._whose(owner), where, amount)
+
+    async def rag_search(
+        self,
+        query: str,
+        use_chunk_aware: bool = True,
+        limit: int = 10,
+        show_content: bool = True,
+        *,
+        owner: OwnerId | None = None,
+    ) -> str:
+        """The documents that answer best as one text, for a model that calls this as a tool.
+
+        Without `use_chunk_aware`, the beginnings of single chunks.
+        """
+        await self._settle()
+        return await self._asking.rag_search(
+            query,
+            self._whose(owner),
+            chunk_aware=use_chunk_aware,
+            limit=limit,
+            show_content=show_content,
+        )
+
+    async def embed(
+        self, texts: Sequence[str], role: Literal["document", "query"] = "document"
+    ) -> Embedded:
+        """Vectors as the library's own. What its embedder cannot read to the end is refused."""
+        await self._settle()
+        return await embedded(self._parts.spaces.embedder, texts, role)
+
+    async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
+        """As `ChunkAwareRetriever.find_file_by_name`, on this library."""
+        return await self._asking.find_file_by_name(name, self._whose(owner))
+
+    async def _settle(self) -> None:
+        """Ask the embedder of a new library again, if it did not answer when that was opened."""
+        if not self._parts.spaces.all:
+            await self._parts.spaces.settle()
+
+    def _remarks(self) -> list[str]:
+        """What a search should say of a library that is otherwise than its settings."""
+        changes = self._parts.spaces.changes()
+        if any(word in change for change in changes for word in ("index", "language")):
+            return [
+                f"this library has {' and '.join(changes)}: `unchunk reindex --all` migrates it"
+            ]
+        return []
+
+    async def _similarity(self, question: str, texts: Sequence[str]) -> list[float] | None:
+        return await similarity(self._parts.spaces.all, question, texts)
+
+    def _whose(self, owner: OwnerId | None) -> OwnerId:
+        return self._owner if owner is None else owner
