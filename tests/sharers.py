@@ -45,15 +45,17 @@ class Town:
         finally:
             await engine.close()
 
-    def run(
-        self, work: Callable[[Engine, Engine], Awaitable[None]], **options: str | float
-    ) -> None:
-        """With two engines, which know nothing of each other but what they share."""
+    def run(self, work: Callable[[Engine, Engine], Awaitable[None]], lease: float = 60.0) -> None:
+        """With two engines, which know nothing of each other but what they share.
+
+        What the first one holds is its own for `lease` seconds without a beat.
+        """
 
         async def both() -> None:
             async with asyncio.timeout(_PATIENCE), AsyncExitStack() as stack:
                 one, other = [
-                    await stack.enter_async_context(self.opened(at, **options)) for at in (1, 2)
+                    await stack.enter_async_context(self.opened(at, lease_seconds=seconds))
+                    for at, seconds in enumerate((lease, 60.0), 1)
                 ]
                 await work(one, other)
 

@@ -12,7 +12,6 @@ TESTS = Path(__file__).parents[1]
 SUITE = (
     "adapters/sources/test_lost_chunkenizer.py",
     "agents/test_mcp_http.py",
-    "cli/test_ask_command.py",
     "cli/test_conversation_commands.py",
     "cli/test_library_commands.py",
     "cluster/test_chaos.py",

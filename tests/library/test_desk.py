@@ -98,12 +98,12 @@ def test_what_is_held_outlasts_its_lease_while_the_process_lives(postgres: str) 
     async def scene(one: Desk, other: Desk, _: SqlLeases) -> None:
         async with one.hold("a"):
             for _beat in range(15):
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.2)
                 one.check("a")
                 async with other.hold_if_free("a") as is_free:
                     assert not is_free
 
-    with_two(postgres, scene, seconds=1.0)
+    with_two(postgres, scene, seconds=2.0)
 
 
 def test_who_lost_a_lease_learns_it(postgres: str) -> None:
@@ -115,7 +115,7 @@ def test_who_lost_a_lease_learns_it(postgres: str) -> None:
         async with one.hold("a"):
             one.check("a")
 
-    with_two(postgres, scene, seconds=1.0)
+    with_two(postgres, scene, seconds=2.0)
 
 
 def test_who_cannot_reach_the_database_counts_its_leases_as_lost(
@@ -138,13 +138,13 @@ def test_who_cannot_reach_the_database_counts_its_leases_as_lost(
                     continue
                 break  # nobody took it: it goes on
 
-    with_two(postgres, scene, seconds=1.0)
+    with_two(postgres, scene, seconds=2.0)
 
 
 def test_a_process_shows_that_it_is_there_until_it_ends(postgres: str) -> None:
     async def scene() -> None:
-        async with opened(postgres, 1.0) as (_, observer):
-            async with opened(postgres, 1.0) as (_, leases):
+        async with opened(postgres, 2.0) as (_, observer):
+            async with opened(postgres, 2.0) as (_, leases):
                 own = PROCESS + leases.holder
                 assert await observer.held([own]) == {own}
                 await leases.give_up([own])  # as a database does that lost its last moments
@@ -170,4 +170,4 @@ def test_what_was_taken_for_somebody_who_went_away_is_given_up(postgres: str) ->
         async with other.hold("a", "leaked"):
             pass
 
-    with_two(postgres, scene, seconds=1.0)
+    with_two(postgres, scene, seconds=2.0)

@@ -48,7 +48,8 @@ TEXTS = {f"{number}.md": f"A word of {number}. " * 20 for number in range(6)}
 
 
 def killed(town: Town, last: int, *command: str) -> None:
-    settings = {f"UNCHUNK_{name.upper()}": str(it) for name, it in town.settings.items()}
+    chosen = {**town.settings, "lease_seconds": 2.0}
+    settings = {f"UNCHUNK_{name.upper()}": str(it) for name, it in chosen.items()}
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(last), "--home", str(town.home("killed")), *command],
         env={**os.environ, **settings},
@@ -63,7 +64,6 @@ def killed(town: Town, last: int, *command: str) -> None:
 def test_what_a_killed_process_began_another_finishes(town: Town, last: int) -> None:
     for name, text in TEXTS.items():
         town.file(name, text)
-    town.settings["lease_seconds"] = 1.0
     killed(town, last, "add", str(town.files))
 
     async def scene() -> None:
@@ -82,7 +82,6 @@ def test_what_a_killed_process_began_another_finishes(town: Town, last: int) -> 
 def test_what_a_killed_process_was_writing_anew_stays_as_it_was(town: Town, last: int) -> None:
     for name, text in TEXTS.items():
         town.file(name, text)
-    town.settings["lease_seconds"] = 1.0
 
     async def before() -> None:
         async with town.opened() as engine:

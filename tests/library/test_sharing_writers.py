@@ -13,7 +13,8 @@ from unchunk.errors import NotFoundError
 
 # Some 400 small chunks, which is more than one batch.
 LONG = " ".join(f"Word {number} swims in a sea of words." for number in range(1200))
-SLEEPY = {"lease_seconds": 1.0}
+# Long enough for a busy machine, and short enough to wait for.
+SLEEPY = 2.0
 
 
 async def is_gone(engine: Engine, document: str) -> bool:
@@ -95,7 +96,7 @@ def test_a_writer_learns_of_a_delete_elsewhere_before_its_next_batch(
         assert (await deleting).clean
         await assert_agreed([one, other], {})
 
-    town.run(work, lease_seconds=600.0)
+    town.run(work, 600.0)
 
 
 @pytest.mark.parametrize("last", ["sleeper", "other"])
@@ -121,7 +122,7 @@ def test_a_writer_that_slept_is_refused_when_another_took_over(
         assert late.result in {"waiting", "failed"}
         await assert_agreed([other], {"a.md": LONG})
 
-    town.run(work, **SLEEPY)
+    town.run(work, SLEEPY)
 
 
 def test_points_of_a_writer_that_slept_through_a_delete_go_too(
@@ -141,7 +142,7 @@ def test_points_of_a_writer_that_slept_through_a_delete_go_too(
         assert [one.result for one in await adding] == ["failed"]
         await assert_agreed([other], {})
 
-    town.run(work, **SLEEPY)
+    town.run(work, SLEEPY)
 
 
 def test_what_is_written_anew_elsewhere_is_not_taken_for_a_leftover(
@@ -182,7 +183,7 @@ def test_what_a_writer_left_that_is_gone_is_purged_by_another(
         with suppress(asyncio.CancelledError):
             await rewriting
 
-    town.run(work, **SLEEPY)
+    town.run(work, SLEEPY)
 
 
 @pytest.mark.parametrize("step", ["delete", "forget", "nothing"])
@@ -211,7 +212,7 @@ def test_what_is_being_purged_does_not_go_live(
         assert await purging == 1
         await assert_agreed([other], {"a.md": LONG})
 
-    town.run(work, **SLEEPY)
+    town.run(work, SLEEPY)
 
 
 def test_a_file_whose_bytes_another_is_about_to_keep_waits_for_them(

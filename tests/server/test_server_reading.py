@@ -174,7 +174,7 @@ def test_what_has_no_text_says_why_and_gives_its_bytes(client: httpx2.Client) ->
 def test_an_original_that_is_gone_is_told(tmp_path: Path) -> None:
     with house(tmp_path) as it:
         document = add(it["local"], "a.txt", LONG)
-        for path in (it.home / "uploads").rglob("*"):
+        for path in (it.home / "uploads").rglob("[!.]*"):
             if path.is_file():
                 path.unlink()
         assert error(it["local"].get(f"/api/documents/{document}/original"))[0] == 404
@@ -291,7 +291,7 @@ def test_a_page_that_cannot_be_drawn_says_why(tmp_path: Path) -> None:
         client = it["local"]
         document = add(client, "a.pdf", making.pdf(["Some words."]))
         # What stands on the disk is not what came in any more.
-        [path] = [one for one in (it.home / "uploads").rglob("*") if one.is_file()]
+        [path] = [one for one in (it.home / "uploads").rglob("[!.]*") if one.is_file()]
         path.write_bytes(b"no PDF")
         for part in ("pages/1", "pages/1/marks?start=0&end=4"):
             reply = client.get(f"/api/documents/{document}/{part}")

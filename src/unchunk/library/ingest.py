@@ -236,7 +236,9 @@ class Ingest:
                 raise
             return await self._fail(document, "refused", str(error))
         except NotFoundError as error:
-            return await self._fail(document, "unreadable", f"{error}; add it again")
+            if document.draft is not None and await self._is_wanted(document, document.draft):
+                return await self._fail(document, "unreadable", f"{error}; add it again")
+            whole = None  # deleted
         except TransientError as error:
             if isinstance(error, ProviderUnavailableError):
                 self._down = str(error)
