@@ -46,7 +46,7 @@ def test_a_library_moves_into_a_folder_that_opens_by_itself(laptop: Path, tmp_pa
 
 
 def test_what_is_not_whole_is_named_and_the_exit_status_tells(laptop: Path, tmp_path: Path) -> None:
-    for path in (laptop / "uploads").rglob("*"):
+    for path in (laptop / "uploads").rglob("[!.]*"):
         if path.is_file() and path.read_bytes().startswith(b"# The whale"):
             path.unlink()
     done = migrated(laptop, "--to", str(tmp_path / "home"))

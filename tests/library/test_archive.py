@@ -162,7 +162,7 @@ def test_a_damaged_original_stays_behind_and_its_text_moves(home: Home, tmp_path
     archive = tmp_path / "library.zip"
     home.file("a.md", TEXT)
     home.run(lambda engine: engine.add(home.files))
-    [original] = [path for path in (home.folder / "uploads").rglob("*") if path.is_file()]
+    [original] = [path for path in (home.folder / "uploads").rglob("[!.]*") if path.is_file()]
     original.write_text("something else")
 
     async def pack(engine: Engine) -> None:

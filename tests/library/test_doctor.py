@@ -61,7 +61,7 @@ def test_an_original_that_was_changed_or_lost_is_found(home: Home) -> None:
     home.file("a.md", TEXT)
     home.file("b.md", TEXT + "more")
     home.run(lambda engine: engine.add(home.files))
-    first, second = (path for path in (home.folder / "uploads").rglob("*") if path.is_file())
+    first, second = (path for path in (home.folder / "uploads").rglob("[!.]*") if path.is_file())
     first.write_bytes(b"something else")
     second.unlink()
 

@@ -376,7 +376,7 @@ def test_a_lost_original_is_told_and_the_text_moves_all_the_same(
     lost = home.file("b.md", HARBOUR)
     target = tmp_path / "library.zip"
     home.run(lambda engine: engine.add(home.files))
-    for path in (home.folder / "uploads").rglob("*"):
+    for path in (home.folder / "uploads").rglob("[!.]*"):
         if path.is_file() and path.read_bytes() == lost.read_bytes():
             path.unlink()
 

@@ -10,7 +10,7 @@ TEXT = "The tide comes in twice a day. " * 100
 
 
 def blobs(home: Home) -> int:
-    return sum(path.is_file() for path in (home.folder / "uploads").rglob("*"))
+    return sum(path.is_file() for path in (home.folder / "uploads").rglob("[!.]*"))
 
 
 def test_a_kept_file_is_pending_until_it_is_brought_in(tmp_path: Path) -> None:

@@ -107,7 +107,9 @@ def test_a_killed_process_leaves_what_the_next_one_goes_on_with(
 
 def test_a_lost_original_is_told_and_the_rest_moves(laptop: Settings, home: Settings) -> None:
     uploads = laptop.home / "uploads"
-    (harbour,) = [path for path in uploads.rglob("*") if path.is_file() and _is(path, "harbour")]
+    (harbour,) = [
+        path for path in uploads.rglob("[!.]*") if path.is_file() and _is(path, "harbour")
+    ]
     harbour.unlink()
     done = moved(laptop, home)
     assert [(it.name, it.why) for it in done.differs] == [
@@ -122,7 +124,9 @@ def test_what_was_spoiled_over_there_before_it_was_verified_is_brought_again(
 ) -> None:
     moved(laptop, home)
     uploads = home.home / "uploads"
-    (harbour,) = [path for path in uploads.rglob("*") if path.is_file() and _is(path, "harbour")]
+    (harbour,) = [
+        path for path in uploads.rglob("[!.]*") if path.is_file() and _is(path, "harbour")
+    ]
     harbour.write_bytes(b"# The harbour, but not this one")
     which = "(SELECT id FROM documents WHERE name = 'whale.md')"
     spoil = f"UPDATE texts SET content = x'41' WHERE document = {which}"  # noqa: S608 - ours

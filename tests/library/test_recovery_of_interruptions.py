@@ -246,7 +246,7 @@ def test_a_text_whose_original_is_damaged_too_is_told_and_not_touched(home: Home
     with database:
         database.execute("UPDATE texts SET content = ?", (damaged.encode(),))
     database.close()
-    [original] = [path for path in (home.folder / "uploads").rglob("*") if path.is_file()]
+    [original] = [path for path in (home.folder / "uploads").rglob("[!.]*") if path.is_file()]
     original.write_text("# Something else\n\nof another kind")
 
     async def work(engine: Engine) -> None:

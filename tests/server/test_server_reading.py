@@ -174,7 +174,7 @@ def test_what_has_no_text_says_why_and_gives_its_bytes(client: httpx2.Client) ->
 def test_an_original_that_is_gone_is_told(tmp_path: Path) -> None:
     with house(tmp_path) as it:
         document = add(it["local"], "a.txt", LONG)
-        for path in (it.home / "uploads").rglob("*"):
+        for path in (it.home / "uploads").rglob("[!.]*"):
             if path.is_file():
                 path.unlink()
         assert error(it["local"].get(f"/api/documents/{document}/original"))[0] == 404
