@@ -62,7 +62,7 @@ def count(patch: pytest.MonkeyPatch, engine: Engine) -> Counter[str]:
 
         patch.setattr(where, method, call)
 
-    for method in ("search", "fetch", "census"):
+    for method in ("search_many", "fetch", "census"):
         counted(engine._parts.spaces.active.index, method, f"index.{method}")
     for method in ("open", "text", "chunks", "get", "find"):
         counted(engine._parts.catalog, method, f"catalog.{method}")
@@ -98,7 +98,7 @@ def test_one_call_opens_hits_and_neighbours_of_all_documents(
                 )
             fetches = calls.pop("index.fetch", 0)
             assert fetches <= 1
-            assert calls == {"index.search": 2, "catalog.open": 1}
+            assert calls == {"index.search_many": 1, "catalog.open": 1}
             assert {one.name for one in found} == set(texts)
             folders = {""} if where.folders is None else set(where.folders)
             assert {one.folder for one in found} == folders
@@ -130,8 +130,8 @@ def test_a_question_with_all_its_extras_asks_a_fixed_number_of_times(
             calls.pop("index.fetch", 0)
             numbers.append(calls)
         # One to open what was found, one for the full documents, one for weak hits at most.
-        assert numbers[0]["index.search"] == numbers[1]["index.search"] == 2
+        assert numbers[0]["index.search_many"] == numbers[1]["index.search_many"] == 1
         assert all(calls["catalog.open"] <= 3 for calls in numbers)
-        assert all(set(calls) == {"index.search", "catalog.open"} for calls in numbers)
+        assert all(set(calls) == {"index.search_many", "catalog.open"} for calls in numbers)
 
     home.run(in_time(work), **SMALL)
