@@ -17,7 +17,7 @@ demo: setup ## the command line: a small library, a question to it, and a recove
 	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk ask QUESTION"
 
 test: setup-dev browser postgres check ## everything: checks, then all tests with branch coverage
-	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/pytest -n 3 --dist loadfile --cov --cov-report=term
 
 setup: $(STAMP) ## .venv with the package in it
 
