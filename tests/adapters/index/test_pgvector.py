@@ -111,7 +111,7 @@ def test_a_server_that_hangs_is_given_up_in_time(url: str) -> None:
         with psycopg.connect(url) as connection:
             table = table_name("unchunk_" + SPACE.name)
             connection.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-            for call in (index.census(), index.search(SEVEN, ME, 9), index.delete("d")):
+            for call in (index.census(), index.search(SEVEN, ME, 9), index.upsert([point("d")])):
                 with pytest.raises(IndexUnavailableError):
                     await call
         assert await index.census() == {("d", 1): 1}

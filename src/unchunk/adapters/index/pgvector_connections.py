@@ -30,6 +30,7 @@ Work = Callable[[Connection], Awaitable[T]]
 
 _WIDTH = 8
 # One that lies idle for longer may have been cut by something on the way, without a word.
+_LAST_MOMENTS = 2.0
 _IDLE_SECONDS = 300.0
 # A machine that is gone without a word is noticed, too.
 _REACHING: dict[str, str | int | None] = {
@@ -115,6 +116,9 @@ class Connections:
 
     async def close(self) -> None:
         self._closed = True
+        if self._tasks:
+            # What was given up may yet tidy up behind itself.
+            await asyncio.wait(self._tasks, timeout=_LAST_MOMENTS)
         await self._forget()
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
