@@ -1,0 +1,1 @@
+"""The measures of `python -m bench`: each a module with `measure(run) -> list[Table]`."""
