@@ -57,6 +57,31 @@ def test_chunks_that_belong_to_nothing_are_found_and_removed(home: Home) -> None
     home.run(work)
 
 
+def test_chunks_that_somebody_is_just_taking_out_are_not_told(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.file("a.md", TEXT)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        parts = engine._parts
+        document = await engine.document("a.md")
+        index = parts.spaces.active.index
+        key = ChunkKey(document.owner, document.id, 1, 0)
+        vector = (await index.fetch([key]))[key]
+        old = Point(key._replace(generation=99), "", vector, parts.lexicon.document("words"))
+        await index.upsert([old])
+        # The second look sees them, and by the next question they are gone and nobody is there.
+        gate = hold(monkeypatch, index, "census", 2, after=True)
+        looking = asyncio.create_task(engine.doctor())
+        await gate.reached.wait()
+        await index.delete(document.id, [99])
+        gate.opened.set()
+        assert (await looking).findings == ()
+
+    home.run(in_time(work))
+
+
 def test_an_original_that_was_changed_or_lost_is_found(home: Home) -> None:
     home.file("a.md", TEXT)
     home.file("b.md", TEXT + "more")

@@ -22,6 +22,7 @@ from unchunk.errors import (
     ProviderRefusedError,
     ProviderUnavailableError,
 )
+from unchunk.library.purging import purge
 
 WHALE = "# Whales\n\nThe white whale swam before him.\n\n" + "It was a long voyage. " * 200
 HARBOUR = "# Harbour\n\nBoats over nine metres pay dues.\n"
@@ -379,3 +380,43 @@ def test_closing_twice_is_closing_once(home: Home) -> None:
         library.close()
     with unchunk.open(home.folder, embedder="hashing") as library:
         assert library.text("whale.md") == WHALE
+
+
+def test_who_is_cancelled_while_documents_become_live_lets_go_of_nothing_before(
+    home: Home, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(library, home.folder)
+
+    async def cancelled(engine: Engine) -> None:
+        gate = hold(monkeypatch, part(engine, "catalog"), "go_live", after=True)
+        migrating = asyncio.create_task(engine.migrate())
+        await gate.reached.wait()
+        migrating.cancel()
+        await asyncio.sleep(0.05)
+        assert not migrating.done()
+        gate.opened.set()
+        with pytest.raises(asyncio.CancelledError):
+            await migrating
+
+    async def after(engine: Engine) -> None:
+        assert (await engine.doctor()).findings == ()
+
+    home.run(in_time(cancelled), **SMALL)
+    home.run(in_time(after), **SMALL)
+
+
+def test_in_a_library_that_is_closed_nothing_counts_as_purged(home: Home) -> None:
+    async def closed(engine: Engine) -> None:
+        await engine.add(home.file("whale.md", WHALE))
+        [document] = await engine.documents()
+        left = await engine._parts.catalog.bury(document.owner, document.id)
+        await engine._parts.spaces.close()
+        with pytest.raises(IndexUnavailableError, match="closed"):
+            await purge(engine._parts, left)
+        assert set(await engine._parts.catalog.remains()) >= set(left)
+
+    async def after(engine: Engine) -> None:
+        assert (await engine.doctor()).findings == ()
+
+    home.run(in_time(closed))
+    home.run(in_time(after))

@@ -30,8 +30,14 @@ class Committer:
         self._waiting.append((whole, done))
         async with self._turn:
             if not done.done():
-                # Goes on if whoever waits here is cancelled: others are in the group, too.
-                await asyncio.shield(asyncio.ensure_future(self._commit_all()))
+                # Goes on if whoever waits here is cancelled: others are in the group, too. And is
+                # waited for: what it works with is let go of afterwards.
+                group = asyncio.ensure_future(self._commit_all())
+                try:
+                    await asyncio.shield(group)
+                except asyncio.CancelledError:
+                    await asyncio.wait([group])
+                    raise
         return whole.version.document in await done
 
     async def _commit_all(self) -> None:

@@ -6,7 +6,7 @@ they had, and the index holds its chunks and no others.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -97,14 +97,18 @@ async def _settled(
 ) -> list[_Fault]:
     """What is wrong with a document that nobody changed while it was looked at."""
     while faults := await look(document):
-        # In this order: who has let go of it by now has changed what is read next.
+        # In this order: who has let go of it by now has changed what is read and seen next.
         if await parts.desk.is_held(identity):
             break
         again = await _again(parts, document)
-        if again == document:
+        if again == document and _told(await look(again)) == _told(faults):
             return faults
         document = again
     return []
+
+
+def _told(faults: Sequence[_Fault]) -> list[tuple[str, str]]:
+    return [(fault.kind, fault.message) for fault in faults]
 
 
 async def _again(parts: Parts, document: Document | None) -> Document | None:

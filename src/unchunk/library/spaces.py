@@ -169,6 +169,9 @@ class Spaces:
     async def everywhere(self, work: Callable[[Index], Awaitable[T]]) -> dict[str, T]:
         """What `work` gives in each space, by name, but for those that are dropped meanwhile."""
         await self.refresh()
+        if self._is_closed:
+            # Nowhere is not everywhere: who purges would believe that all is gone.
+            raise IndexUnavailableError("the library is closed")
         found = {}
         for space in self.all:
             try:
