@@ -16,7 +16,7 @@ INTERRUPTED = Failed("interrupted", "whoever wrote this answer is gone: ask agai
 _LAST = 999_999_999
 _EVERY = 0.15
 # A stream may be begun, and its id be told, a moment before others know of it.
-_KNOWN = 3.0
+_KNOWN = 2.0
 # Whoever was away is heard of again by then; and where nobody is, events that were sent and not
 # told to others are not waited for any longer.
 _BACK = 1.5

@@ -20,7 +20,7 @@ _EVERY = 0.15
 # Of an answer that has no news, it is told that it is still written.
 _STILL = 0.5
 _LATER = 1.0
-_LAST_WORDS = 2.0
+_LAST_WORDS = 4.0
 
 
 class Watched(NamedTuple):
