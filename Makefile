@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: run test demo setup setup-dev browser postgres check format docs bench constraints clean
+.PHONY: run test test-here test-cluster demo setup setup-dev browser postgres check format docs bench constraints clean
 .DEFAULT_GOAL := run
 
 run: setup ## the page, with a small library to ask; it prints its address
@@ -16,8 +16,14 @@ demo: setup ## the command line: a small library, a question to it, and a recove
 	@$(BIN)/unchunk stitch examples/chunks.jsonl --output output
 	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk ask QUESTION"
 
-test: setup-dev browser postgres check ## everything: checks, then all tests with branch coverage
+test: setup-dev browser postgres check ## everything: checks, then all tests, on one machine and many
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-here test-cluster
+
+test-here: ## all tests with branch coverage
 	$(BIN)/pytest -n 3 --dist loadfile --cov --cov-report=term
+
+test-cluster: ## the end-to-end tests against two servers, three workers, Qdrant nodes, PostgreSQL
+	$(BIN)/pytest --stack cluster --no-cov -p no:cacheprovider
 
 setup: $(STAMP) ## .venv with the package in it
 

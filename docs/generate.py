@@ -38,8 +38,11 @@ def _help() -> Iterator[str]:
 def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            yield from _commands(f"{path} {name}", command.commands[name])
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            part = command.get_command(context, name)
+            assert part is not None
+            yield from _commands(f"{path} {name}", part)
 
 
 def _routes() -> Iterator[str]:

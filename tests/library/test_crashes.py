@@ -13,7 +13,7 @@ from homes import Home
 from unchunk.engine import Engine
 
 # More of them take longer and see more: UNCHUNK_TEST_MOMENTS=40.
-MOMENTS = int(os.environ.get("UNCHUNK_TEST_MOMENTS", "7"))
+MOMENTS = int(os.environ.get("UNCHUNK_TEST_MOMENTS", "5"))
 FILES = 80
 TEXTS = {
     f"{number:02}.md": f"# Part {number}\n\n" + f"The whale of part {number} swam on. " * 150
