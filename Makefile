@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: run test test-here test-cluster demo setup setup-dev browser postgres check format docs bench constraints clean
+.PHONY: run test test-here test-cluster demo setup setup-dev browser postgres valgrind check format docs bench bench-quick constraints clean
 .DEFAULT_GOAL := run
 
 run: setup ## the page, with a small library to ask; it prints its address
@@ -16,7 +16,7 @@ demo: setup ## the command line: a small library, a question to it, and a recove
 	@$(BIN)/unchunk stitch examples/chunks.jsonl --output output
 	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk ask QUESTION"
 
-test: setup-dev browser postgres check ## everything: checks, then all tests, on one machine and many
+test: setup-dev browser postgres valgrind check ## everything: checks, then all tests, on one machine and many
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-here test-cluster
 
 test-here: ## all tests with branch coverage
@@ -54,6 +54,11 @@ postgres: ## the tests start a PostgreSQL of their own; without it those that ne
 	    echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null; }
 
+valgrind: ## the guard counts instructions with it; without it that is skipped
+	@command -v valgrind >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { echo "Installing Valgrind for the guard that counts work ..."; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends valgrind >/dev/null; }
+
 check: setup-dev ## format, lint, strict types, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -67,13 +72,15 @@ format: setup-dev
 docs: setup-dev ## the pages that are made from the program itself
 	$(BIN)/python docs/generate.py
 
-bench: setup-dev ## the tables of docs/recovery.md and the speed ratios; takes a while
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
-	$(BIN)/python -m bench.chunk
-	$(BIN)/python -m bench.stitch
+bench: setup-dev ## every measure beside the field: docs/benchmarks.md; and the tables of docs/recovery.md
+	$(BIN)/python -m bench
+	$(BIN)/python -m bench.recovery
 	$(BIN)/python -m bench.fuzz --files 20000
 	$(BIN)/python -m bench.rescue
 	$(BIN)/python -m bench.foreign_stores
+
+bench-quick: setup-dev ## the same measures, small, in minutes; what it writes is under .bench/quick
+	$(BIN)/python -m bench --quick
 
 constraints: setup-dev ## pin everything anew
 	$(BIN)/python -m pip install --quiet uv
@@ -81,4 +88,4 @@ constraints: setup-dev ## pin everything anew
 	  --no-annotate --no-header --upgrade pyproject.toml -o constraints.txt
 
 clean:
-	rm -rf .venv output .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .bench output .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

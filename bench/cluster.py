@@ -27,7 +27,7 @@ import httpx2
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from bench.cpu import Watch
-from bench.ingest import sentences
+from bench.texts import sentences
 from clusters import Cluster, cluster
 from databases import PostgresServer, postgres_running, schema_in
 from stacks import DURABLE, Stack, over

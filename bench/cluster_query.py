@@ -1,6 +1,6 @@
 """What a chunk-aware question costs against a Qdrant cluster, beside bare calls of its client.
 
-Three nodes as processes of this machine, a library of `--chunks` chunks as in `bench.query`. The
+Three nodes as processes of this machine, a library of `--chunks` chunks as in `bench.libraries`. The
 calls that a question makes of the client are written down and made again without us: the same
 requests, their answers read by the client's own types. CPU of this process, and of the nodes;
 both take turns batch by batch, and medians count. Read the ratios.
@@ -23,18 +23,15 @@ from typing import Any, NamedTuple
 
 from qdrant_client import AsyncQdrantClient
 
+from bench.libraries import write_corpus
 from bench.peers.asked import Corpus, batches
-from bench.peers.measure import OVERLAP, SIZE, cpu_of
-from bench.peers.query_ours import OWNER, Prepared, begun
-from bench.query import write_corpus
+from bench.peers.embedding import prepared
+from bench.peers.measure import cpu_of
+from bench.peers.written import begun, open_given, points_of, settings_of
 from unchunk.adapters.catalog import SqlCatalog, open_database
 from unchunk.adapters.index import qdrant
-from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
-from unchunk.domain import ChunkKey, EmbedderIdentity
 from unchunk.engine import Engine
-from unchunk.ports import Embedder, Index, Point
-from unchunk.settings import Settings
-from unchunk.wiring import libraries as wiring
+from unchunk.ports import Index
 
 RESULTS = Path(__file__).parent / "results" / "cluster_query.json"
 MOST = 2.0
@@ -78,18 +75,7 @@ def calls_noted(calls: list[Call]) -> Iterator[None]:
 
 
 async def open_engine(home: Path, index: str, corpus: Corpus) -> Engine:
-    async def make(
-        settings: Settings,  # noqa: ARG001 -- as the wiring calls it
-        spec: str,  # noqa: ARG001
-        known: EmbedderIdentity | None,  # noqa: ARG001
-    ) -> Embedder:
-        return Prepared(corpus)
-
-    wiring.make_embedder = make  # type: ignore[attr-defined]  # it is imported there
-    settings = Settings(
-        home, index=index, chunk_size=SIZE, chunk_overlap=OVERLAP, owner=OWNER, index_timeout=60
-    )
-    return await wiring.open_engine(settings)
+    return await open_given(settings_of(home, index, 60), prepared(corpus))
 
 
 async def build(home: Path, index: str, corpus: Corpus) -> None:
@@ -97,26 +83,10 @@ async def build(home: Path, index: str, corpus: Corpus) -> None:
     space: Index = engine._parts.spaces.active.index  # noqa: SLF001 -- written as by its own parts
     name = engine._parts.spaces.active.name  # noqa: SLF001
     catalog = SqlCatalog(await open_database(home / "catalog.sqlite"))
-    lexicon = Bm25Lexicon()
-    bounds = [0, *(corpus.chunks[1:, 0] != corpus.chunks[:-1, 0]).nonzero()[0] + 1]
     for some in batches(range(len(corpus.documents)), _AT_ONCE):
-        wholes, points = [], []
-        for number in some:
-            end = bounds[number + 1] if number + 1 < len(bounds) else len(corpus.chunks)
-            rows = range(bounds[number], end)
-            whole = await begun(catalog, corpus, number, rows, name)
-            wholes.append(whole)
-            version = whole.version
-            points += [
-                Point(
-                    ChunkKey(OWNER, version.document, version.generation, at),
-                    "",
-                    corpus.vectors[row],
-                    lexicon.document(corpus.chunk_text(row)),
-                )
-                for at, row in enumerate(rows)
-            ]
-        await space.upsert(points)
+        wholes = [await begun(catalog, corpus, number, name) for number in some]
+        for number, whole in zip(some, wholes, strict=True):
+            await space.upsert(points_of(corpus, number, whole))
         await catalog.go_live(wholes)
     await catalog.close()
     await engine.close()

@@ -14,6 +14,7 @@ from typing import Literal
 OURS = "unchunk"
 
 Better = Literal["less", "more"]
+Verdict = Literal["ahead", "level", "behind", "alone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class Row:
     """One measure. `floor` names the cell that nobody can beat: a bare call, a loop of slices.
 
     `why` says why we are not ahead and what it would take, in a sentence for the page; it is
-    shown only while a peer is ahead, so it may stay.
+    shown only while a peer is ahead, so it may stay. Rows whose `what` differs only in a number at
+    its end, as in "hybrid, 5,000 chunks", are points of one line.
     """
 
     what: str
@@ -50,6 +52,8 @@ class Row:
     better: Better = "less"
     floor: str = ""
     why: str = ""
+    level_with: list[str] = field(default_factory=list)
+    """Peers that a paired test cannot tell from us; else the spreads of the figures decide."""
 
     @property
     def peers(self) -> dict[str, Cell]:
@@ -64,12 +68,26 @@ class Row:
     def times(self, name: str) -> float:
         """How many times as good as `name` we are: above one, we are ahead."""
         ours, other = self.cells[OURS].median, self.cells[name].median
+        if ours == other:
+            return 1.0
         above, below = (other, ours) if self.better == "less" else (ours, other)
         return above / below if below else float("inf")
 
     @property
     def is_ahead(self) -> bool:
         return not self.best_peer or self.times(self.best_peer) >= 1
+
+    @property
+    def verdict(self) -> Verdict:
+        """Level is what a paired test cannot tell apart, or nearer than the two spreads together."""
+        if not self.best_peer:
+            return "alone"
+        if self.best_peer in self.level_with:
+            return "level"
+        noise = self.cells[OURS].spread + self.cells[self.best_peer].spread
+        if abs(self.times(self.best_peer) - 1) <= noise:
+            return "level"
+        return "ahead" if self.is_ahead else "behind"
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,9 @@ async def _measured(opening: Any, wanted: int, pids: Sequence[int]) -> Figures: 
         settled = time.perf_counter() - start
         found, waits = await _searched(engine, marks)
         memory = {"Qdrant": _resident(pids)}
+        print(f"built {built:.0f} s, indexed {settled:.0f} s, found {found}", memory, flush=True)
         examined = await engine.doctor()
+        print(f"examined: {examined.documents} documents, {examined.chunks} chunks", flush=True)
     finally:
         await engine.close()
     return {
@@ -196,7 +198,10 @@ def _resident(pids: Sequence[int]) -> dict[str, int]:
     kinds = {"all": "Rss:", "own": "Anonymous:"}
     total = dict.fromkeys(kinds, 0)
     for pid in {one for root in pids for one in tree(root)}:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended
         for name, begin in kinds.items():
             total[name] += next(int(it.split()[1]) for it in lines if it.startswith(begin))
     return {name: amount // 1024 for name, amount in total.items()}

@@ -1,1 +1,1 @@
-"""Each contestant of `bench.ingest` as a program of its own, in an interpreter that has it."""
+"""Each contestant as a player of `bench.turns`, in an interpreter that has it."""

@@ -1,62 +1,59 @@
-"""The library that `bench.query` asks, as all contestants read it, and how they are timed.
+"""A library that is made up once, as all contestants read it: chunks, vectors, and questions.
 
 Knows nothing of any of them and needs only numpy, so that it runs in any interpreter.
 """
 
 import json
 import statistics
-import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-
-from bench.peers.measure import cpu
 
 T = TypeVar("T")
 
 NEAREST = 10
 """How many are asked for, and are compared with what an exact search finds."""
+TOGETHER = 4
+"""So many chunks that follow each other have a parent, for those who want one."""
 
 Rows = npt.NDArray[np.float32]
+Span = tuple[str, int, int]
+"""A document, and where something of it starts and ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A corpus on disk, `work` to keep an index of it in, and how often all is asked."""
+class Piece(NamedTuple):
+    """A chunk of a document, and which one it is there."""
 
-    corpus: str
-    work: str
-    batch: int
-    repeats: int
-    profile: bool = False
+    document: str
+    number: int
+    text: str
 
-
-@dataclass(slots=True)
-class Times:
-    """Milliseconds for a question, one figure for each batch of them."""
-
-    cpu: list[float] = field(default_factory=list)
-    wall: list[float] = field(default_factory=list)
+    @property
+    def id(self) -> str:
+        return f"{self.document}_{self.number}"
 
 
-@dataclass(slots=True)
-class Answer:
-    """`recall` is that of the dense search against an exact one, of the best ten.
+class Parent(NamedTuple):
+    """The text of chunks that follow each other, `first` to `last`, in one."""
 
-    `duplicated` is the share of characters that a context holds a second time, where a
-    contestant widens what it found.
-    """
+    document: str
+    first: int
+    last: int
+    text: str
 
-    times: dict[str, Times] = field(default_factory=dict)
-    recall: float = 0.0
-    duplicated: dict[str, float] = field(default_factory=dict)
-    notes: dict[str, float] = field(default_factory=dict)
-    profile: str = ""
+    @property
+    def id(self) -> str:
+        return f"{self.document}_{self.first}-{self.last}"
+
+
+def parent_id(piece: Piece, count: int) -> str:
+    """Of the one that has this piece of a document of so many."""
+    first = piece.number // TOGETHER * TOGETHER
+    return f"{piece.document}_{first}-{min(first + TOGETHER, count) - 1}"
 
 
 class Corpus:
@@ -72,62 +69,70 @@ class Corpus:
         self.nearest: npt.NDArray[np.int64] = np.load(folder / "nearest.npy")
         self.questions: list[str] = json.loads((folder / "questions.json").read_text("utf-8"))
         self.min_score: float = json.loads((folder / "note.json").read_text("utf-8"))["min_score"]
-        self._rows = {question: at for at, question in enumerate(self.questions)}
+        self._asked = {question: at for at, question in enumerate(self.questions)}
+        starts = [0, *(self.chunks[1:, 0] != self.chunks[:-1, 0]).nonzero()[0] + 1]
+        self.bounds = [
+            (int(one), int(other)) for one, other in pairwise([*starts, len(self.chunks)])
+        ]
+        """The rows of each document's chunks."""
+
+    def name(self, number: int) -> str:
+        return f"document-{number:06}.txt"
+
+    def number(self, name: str) -> int:
+        return int(name[-10:-4])
 
     def chunk_text(self, at: int) -> str:
         """As it is embedded: with single blanks between its words."""
         _, _, start, end = self.chunks[at]
         return " ".join(self.text[start:end].split())
 
+    def pieces(self, number: int) -> list[Piece]:
+        first, end = self.bounds[number]
+        name = self.name(number)
+        return [Piece(name, at - first, self.chunk_text(at)) for at in range(first, end)]
+
+    def parents(self, number: int) -> Iterator[Parent]:
+        first, end = self.bounds[number]
+        for at in range(first, end, TOGETHER):
+            last = min(at + TOGETHER, end) - 1
+            text = " ".join(self.text[self.chunks[at, 2] : self.chunks[last, 3]].split())
+            yield Parent(self.name(number), at - first, last - first, text)
+
     def vector(self, question: str) -> Rows:
-        row: Rows = self.asked[self._rows[question]]
+        row: Rows = self.asked[self._asked[question]]
         return row
 
-    def recall(self, found: Sequence[Sequence[int]]) -> float:
+    def span(self, document: str, first: int, last: int) -> Span:
+        """Of chunks `first` to `last` of a document: where they stand there."""
+        number = self.number(document)
+        row, begin = self.bounds[number][0], int(self.documents[number, 0])
+        return (
+            document,
+            int(self.chunks[row + first, 2]) - begin,
+            int(self.chunks[row + last, 3]) - begin,
+        )
+
+    def recall(self, asked: Sequence[str], found: Sequence[Sequence[Span]]) -> float:
         """Of what an exact search finds for the questions, how much was found, in the mean."""
-        shares = [
-            len(set(some).intersection(exact)) / NEAREST
-            for some, exact in zip(found, self.nearest.tolist(), strict=True)
-        ]
+        shares = []
+        for question, spans in zip(asked, found, strict=True):
+            exact = set()
+            for row in self.nearest[self._asked[question]].tolist():
+                number, index = self.chunks[row, :2].tolist()
+                exact.add(self.span(self.name(number), index, index))
+            shares.append(len(exact.intersection(spans)) / NEAREST)
         return statistics.fmean(shares)
-
-
-def read_asking() -> Asking:
-    return Asking(**json.loads(sys.argv[1]))
-
-
-def give(answer: Answer) -> None:
-    sys.stdout.flush()
-    print("\n" + json.dumps(asdict(answer)))
 
 
 def batches(questions: Sequence[T], size: int) -> list[Sequence[T]]:
     return [questions[at : at + size] for at in range(0, len(questions), size)]
 
 
-def timed(times: Times, count: int, work: Callable[[], object]) -> None:
-    begun, cpu_begun = time.perf_counter(), cpu()
-    work()
-    times.wall.append((time.perf_counter() - begun) / count * 1e3)
-    times.cpu.append((cpu() - cpu_begun) / count * 1e3)
-
-
-def ask_all(corpus: Corpus, asking: Asking, name: str, ask: Callable[[str], object]) -> Answer:
-    """Ask every question, in batches, after a first batch that does not count."""
-    answer = Answer({name: Times()})
-    warm, *counted = batches(corpus.questions, asking.batch)
-    for question in warm:
-        ask(question)
-    for _ in range(asking.repeats):
-        for some in counted:
-            timed(answer.times[name], len(some), lambda some=some: [ask(one) for one in some])  # type: ignore[misc]
-    return answer
-
-
-def repeated(spans: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
-    """Of spans of documents: how many characters they have, and how many of these twice."""
+def repeated(spans: Sequence[Span]) -> tuple[int, int]:
+    """Of spans of documents: how many characters they have, and how many of these again."""
     total = once = 0
-    reached: dict[int, int] = {}
+    reached: dict[str, int] = {}
     for document, start, end in sorted(spans):
         total += end - start
         before = reached.get(document, 0)

@@ -1,122 +1,170 @@
-"""LangChain's splitter into a Chroma collection on disk.
+"""LangChain: a Chroma collection on disk, BM25 in memory, both as an ensemble; or FAISS.
 
-The variant is how many documents are added at once: all, if not told otherwise, which suits it
-best. Its retriever by words lives in memory alone, and is timed apart.
+ParentDocument finds in the same collection, and has its parents in a store of files. BM25 lives
+in memory alone, and is made anew at each start out of the collection. FAISS is saved whole after
+each change.
 """
 
-import time
-from collections import Counter
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import chromadb
-from chromadb.config import Settings
-from langchain_chroma import Chroma  # type: ignore[import-not-found]  # in the peers' interpreter
-from langchain_community.retrievers import (  # type: ignore[import-not-found]  # likewise
-    BM25Retriever,
-)
-from langchain_core.documents import Document
+from langchain_core.documents import Document as Chunk
 from langchain_core.embeddings import Embeddings
-from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from bench.peers.measure import (
-    OVERLAP,
-    SIZE,
-    Model,
-    Result,
-    Task,
-    answer,
-    cpu,
-    read_task,
-    texts_of,
-    timed,
-)
+from bench.peers.asked import NEAREST, Parent, Piece, batches, parent_id
+from bench.peers.embedding import Embedding
+from bench.peers.playing import Document, Player
 
 _MOST = 5000  # rows that the collection takes at once
 
 
-class TableEmbeddings(Embeddings):
-    def __init__(self, model: Model) -> None:
-        self._model = model
+class Given(Embeddings):
+    def __init__(self, embedding: Embedding) -> None:
+        self._embedding = embedding
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._model.lists(texts)
+        return self._embedding.lists(texts)
 
     def embed_query(self, text: str) -> list[float]:
-        return self._model.lists([text])[0]
+        return self._embedding.lists([text])[0]
 
 
-def split(paths: list[Path]) -> list[Document]:
-    splitter = RecursiveCharacterTextSplitter(chunk_size=SIZE, chunk_overlap=OVERLAP)
-    whole = [Document(path.read_text("utf-8"), metadata={"source": path.name}) for path in paths]
-    chunks: list[Document] = splitter.split_documents(whole)
-    return chunks
+def chunk(piece: Piece | Parent, **more: str) -> Chunk:
+    first, last = piece[1], piece[2] if isinstance(piece, Parent) else piece[1]
+    place = {"document": piece.document, "first": first, "last": last}
+    return Chunk(page_content=piece.text, id=piece.id, metadata=place | more)
 
 
-def add(store: Any, chunks: list[Document]) -> None:  # noqa: ANN401 -- it has no types here
-    ids = identify(chunks)
-    for first in range(0, len(chunks), _MOST):
-        store.add_documents(chunks[first : first + _MOST], ids=ids[first : first + _MOST])
+class LangChain(Player):
+    """`_ids` are those of each document's chunks: to delete by them costs less than by source."""
+
+    def __init__(self, variant: str) -> None:
+        super().__init__(variant)
+        self._ids: dict[str, list[str]] = {}
+        self._store: Any = None
+        self._folder = Path()
+
+    def build(
+        self,
+        documents: Iterable[Document],
+        embedding: Embedding,
+        folder: Path,
+        wanted: Collection[str],
+    ) -> int:
+        chunks: list[Chunk] = []
+        parents: list[tuple[str, Chunk]] = []
+        for document in documents:
+            pieces = document.pieces()
+            more = {one.id: {"doc_id": parent_id(one, len(pieces))} for one in pieces}
+            if "chunk-aware" not in wanted:
+                more = {}
+            chunks += [chunk(one, **more.get(one.id, {})) for one in pieces]
+            parents += [(one.id, chunk(one)) for one in document.parents() if more]
+        self._create(folder, embedding, chunks)
+        if parents:
+            _parents_in(folder).mset(parents)
+        return len(chunks)
+
+    def _create(self, folder: Path, embedding: Embedding, chunks: list[Chunk]) -> None:
+        if self.variant == "faiss":
+            from langchain_community.vectorstores import (  # type: ignore[import-not-found]  # likewise
+                FAISS,
+            )
+
+            FAISS.from_documents(chunks, Given(embedding)).save_local(str(folder))
+        else:
+            store = _chroma(folder, embedding)
+            for some in batches(chunks, _MOST):
+                store.add_documents(some)
+
+    def open(self, folder: Path, embedding: Embedding, wanted: Collection[str]) -> None:
+        self._folder = folder
+        if self.variant == "faiss":
+            from langchain_community.vectorstores import FAISS
+
+            self._store = FAISS.load_local(
+                str(folder), Given(embedding), allow_dangerous_deserialization=True
+            )
+        else:
+            self._store = _chroma(folder, embedding)
+        dense = self._store.as_retriever(search_kwargs={"k": NEAREST})
+        self.ways["vector"] = dense.invoke
+        if "lexical" in wanted or "hybrid" in wanted:
+            from langchain_classic.retrievers import (  # type: ignore[import-not-found]  # likewise
+                EnsembleRetriever,
+            )
+            from langchain_community.retrievers import (  # type: ignore[import-not-found]  # likewise
+                BM25Retriever,
+            )
+
+            words = BM25Retriever.from_documents(list(_all(self._store)), k=NEAREST)
+            both = EnsembleRetriever(retrievers=[dense, words], weights=[0.5, 0.5])
+            self.ways |= {"lexical": words.invoke, "hybrid": both.invoke}
+        if "chunk-aware" in wanted:
+            from langchain_classic.retrievers import ParentDocumentRetriever
+            from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+            parents = ParentDocumentRetriever(
+                vectorstore=self._store,
+                docstore=_parents_in(folder),
+                child_splitter=RecursiveCharacterTextSplitter(),
+                search_kwargs={"k": NEAREST},
+            )
+            self.ways["chunk-aware"] = parents.invoke
+
+    def read(self, found: list[Chunk]) -> Iterator[tuple[str, int, int]]:
+        for one in found[:NEAREST]:
+            yield one.metadata["document"], one.metadata["first"], one.metadata["last"]
+
+    def delete(self, name: str) -> None:
+        self._store.delete(self._known(name))
+        self._save()
+
+    def replace(self, document: Document) -> None:
+        self._store.delete(self._known(document.name))
+        chunks = [chunk(one) for one in document.pieces()]
+        self._store.add_documents(chunks, ids=[one.id for one in chunks])
+        self._ids[document.name] = [str(one.id) for one in chunks]
+        self._save()
+
+    def _known(self, name: str) -> list[str]:
+        if not self._ids:
+            for one in _all(self._store):
+                self._ids.setdefault(one.metadata["document"], []).append(str(one.id))
+        return self._ids[name]
+
+    def _save(self) -> None:
+        if self.variant == "faiss":
+            self._store.save_local(str(self._folder))
 
 
-def identify(chunks: list[Document]) -> list[str]:
-    counts: Counter[str] = Counter()
-    ids = []
-    for chunk in chunks:
-        source = chunk.metadata["source"]
-        ids.append(f"{source}:{counts[source]}")
-        counts[source] += 1
-    return ids
+def _chroma(folder: Path, embedding: Embedding) -> Any:  # noqa: ANN401 -- it has no types here
+    import chromadb
+    from chromadb.config import Settings
+    from langchain_chroma import Chroma  # type: ignore[import-not-found]  # in the peers' interpreter
+
+    client = chromadb.PersistentClient(str(folder), Settings(anonymized_telemetry=False))
+    return Chroma("bench", Given(embedding), client=client)
 
 
-def run(task: Task) -> Result:
-    model, result = Model(), Result()
-    client = chromadb.PersistentClient(
-        str(Path(task.work) / "chroma"), Settings(anonymized_telemetry=False)
+def _all(store: Any) -> Iterator[Chunk]:  # noqa: ANN401
+    """All chunks that a store has, with their ids."""
+    if not hasattr(store, "get"):
+        yield from store.docstore._dict.values()  # noqa: SLF001 -- it tells in no other way
+        return
+    found = store.get()
+    for one, text, place in zip(found["ids"], found["documents"], found["metadatas"], strict=True):
+        yield Chunk(page_content=text, id=one, metadata=place)
+
+
+def _parents_in(folder: Path) -> Any:  # noqa: ANN401
+    from langchain_classic.storage import (  # type: ignore[import-not-found]  # likewise
+        LocalFileStore,
+        create_kv_docstore,
     )
-    store = Chroma("bench", TableEmbeddings(model), client=client)
-    warm = split(texts_of(task.warm))
-    BM25Retriever.from_documents(warm)
-    add(store, warm)
-    result.start_cpu, model.seconds = cpu(), 0.0
-    begun, cpu_begun = time.perf_counter(), cpu()
-    files, chunks = texts_of(task.files), []
-    at_once = int(task.variant or len(files))
-    for first in range(0, len(files), at_once):
-        some = split(files[first : first + at_once])
-        add(store, some)
-        chunks += some
-    result.cpu, result.wall = cpu() - cpu_begun, time.perf_counter() - begun
-    result.model = model.seconds
-    result.documents, result.chunks = len(files), len(chunks)
-    assert client.get_collection("bench").count() == len(chunks) + len(warm), "all are there"
-    BM25Retriever.from_documents(chunks)
-    result.words_cpu = cpu() - cpu_begun - result.cpu
-    change(task, store, chunks, result)
-    return result
+
+    return create_kv_docstore(LocalFileStore(str(folder / "parents")))
 
 
-def change(task: Task, store: Any, chunks: list[Document], result: Result) -> None:  # noqa: ANN401
-    """By ids that the caller remembers, which costs less than by source."""
-    ids: dict[str, list[str]] = {}
-    for chunk, one in zip(chunks, identify(chunks), strict=True):
-        ids.setdefault(chunk.metadata["source"], []).append(one)
-    names = sorted(ids)
-
-    def delete(name: str) -> None:
-        store.delete(ids[name])
-
-    def replace(name: str) -> None:
-        store.delete(ids[name])
-        add(store, split([Path(task.changed) / name]))
-
-    for at in range(task.operations):
-        gone, other = names[at], names[-1 - at]
-        timed(partial(delete, gone), result.delete_cpu, result.delete_wall)
-        add(store, split([Path(task.files) / gone]))
-        timed(partial(replace, other), result.replace_cpu, result.replace_wall)
-
-
-if __name__ == "__main__":
-    answer(run(read_task()))
+player = LangChain

@@ -1,180 +1,188 @@
-"""unchunk through its `Engine`: files, blobs, isolated extraction, cache, catalog and index."""
+"""unchunk as its users have it: an open library, many questions at once in one loop.
+
+By meaning or by words alone it is asked through its index and its catalog, as its own search does
+for both together.
+"""
 
 import asyncio
-import cProfile
-import io
-import pstats
-import sys
-import threading
-import time
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
-from bench.peers.measure import (
-    DIMENSIONS,
-    OVERLAP,
-    SIZE,
-    Model,
-    Result,
-    Task,
-    answer,
-    cpu,
-    cpu_of,
-    descendants,
-    read_task,
-    texts_of,
-)
-from unchunk.adapters.index.edge_home import Home
-from unchunk.adapters.index.edge_shard import SCANNED_KILOBYTES
-from unchunk.domain import EmbedderIdentity
-from unchunk.engine import Engine
-from unchunk.ports import Embedder, Role, Vectors
-from unchunk.settings import Settings
-from unchunk.wiring import libraries as wiring
+import unchunk
+from bench.peers.asked import NEAREST, Corpus, Span
+from bench.peers.embedding import Embedding
+from bench.peers.measure import DIMENSIONS, OVERLAP, SIZE
+from bench.peers.playing import Document, Player
 
-_ROLES = {"edge_process": "index", "edge_optimize": "optimizing", "extract.worker": "extraction"}
-_SHOWN = 40
+Ask = Callable[[str], Awaitable[Any]]
+_SMALL = "The captain sailed in a ship."
 
 
-class TableEmbedder:
-    """`Embedder` by the table that all contestants use; reads as much as a small model does."""
+class Ours(Player):
+    """Everything happens in one loop of its own, whose processes and threads stay between calls."""
 
-    def __init__(self, model: Model) -> None:
-        self.identity = EmbedderIdentity("table", DIMENSIONS, max_tokens=512)
-        self._model = model
+    def __init__(self, variant: str) -> None:
+        super().__init__(variant)
+        self._loop = asyncio.new_event_loop()
+        self._lib: unchunk.Engine | None = None
+        self._asks: dict[str, Ask] = {}
 
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return [len(text) // 4 + 1 for text in texts]
+    def prepare(
+        self, documents: Iterable[Document], embedding: Embedding, folder: Path
+    ) -> Iterable[Document]:
+        """Open the library with one small text in it: all of its processes are up then."""
+        several = list(documents)
+        if several[0].path is not None:
+            folder.mkdir(parents=True)
+            small = folder.with_suffix(".txt")
+            small.write_text(f"{_SMALL}\n", "utf-8")
+            self._lib = self._run(self._opened(folder, embedding))
+            self._run(self._lib.add(small))
+        return several
 
-    async def embed(self, texts: Sequence[str], role: Role) -> Vectors:  # noqa: ARG002 -- one for both
-        return self._model.rows(texts)
+    def build(
+        self,
+        documents: list[Document],
+        embedding: Embedding,
+        folder: Path,
+        wanted: Collection[str],  # noqa: ARG002 -- it has all of them in any case
+    ) -> int:
+        return int(self._run(self._build(documents, embedding, folder)))
 
-    async def close(self) -> None:
-        """Nothing is held."""
+    async def _build(self, documents: list[Document], embedding: Embedding, folder: Path) -> int:
+        corpus = documents[0].corpus
+        if corpus is not None:
+            from bench.peers.written import write
+
+            await write(folder, embedding, corpus)
+            return len(corpus.chunks)
+        lib, self._lib = self._lib, None
+        assert lib is not None, "it was prepared"
+        outcomes = await lib.add(*(one.path for one in documents if one.path))
+        await _rest(folder)
+        await lib.close()
+        assert {one.result for one in outcomes} == {"added"}, "all texts are new"
+        return sum(one.chunks for one in outcomes)
+
+    async def _opened(self, folder: Path, embedding: Embedding) -> unchunk.Engine:
+        if embedding.kind == "local":
+            return await _opened_as_usual(folder)
+        from bench.peers.written import open_given, settings_of
+
+        return await open_given(settings_of(folder), embedding)
+
+    def open(
+        self,
+        folder: Path,
+        embedding: Embedding,
+        wanted: Collection[str],  # noqa: ARG002
+    ) -> None:
+        lib = self._lib = self._run(self._opened(folder, embedding))
+        self._asks = {
+            "vector": self._by_meaning,
+            "lexical": self._by_words,
+            "hybrid": lib.search,
+            "chunk-aware": lib.search_with_context,
+        }
+
+    async def _by_meaning(self, question: str) -> Any:  # noqa: ANN401
+        parts = self._parts
+        [vector] = await parts.spaces.embedder.embed([question], "query")
+        return await self._found(vector)
+
+    async def _by_words(self, question: str) -> Any:  # noqa: ANN401
+        return await self._found(self._parts.lexicon.query(question))
+
+    async def _found(self, query: Any) -> Any:  # noqa: ANN401
+        """The best chunks of the index, and their texts out of the catalog."""
+        from unchunk.domain import Within
+
+        found = await self._parts.spaces.active.index.search(query, Within("local"), NEAREST)
+        wanted: dict[str, list[int]] = {}
+        for one in found:
+            wanted.setdefault(one.key.document, []).append(one.key.chunk_index)
+        opened = await self._parts.catalog.open("local", wanted)
+        return [
+            (opened[key.document].document.name, opened[key.document].chunks[key.chunk_index])
+            for key, _ in found
+        ]
+
+    @property
+    def _parts(self) -> Any:  # noqa: ANN401
+        return self._lib._parts  # type: ignore[union-attr]  # noqa: SLF001 -- no public way is by one alone
+
+    def ask(self, way: str, questions: Sequence[str]) -> list[Any]:
+        async def ask() -> list[Any]:
+            return [await self._asks[way](question) for question in questions]
+
+        found: list[Any] = self._run(ask())
+        return found
+
+    def ask_at_once(self, way: str, questions: Sequence[str], clients: int) -> None:
+        waiting = iter(questions)
+
+        async def client() -> None:
+            for question in waiting:
+                await self._asks[way](question)
+
+        async def all_of_them() -> None:
+            await asyncio.gather(*(client() for _ in range(clients)))
+
+        self._run(all_of_them())
+
+    def shown(self, found: Any, corpus: Corpus) -> list[Span]:  # noqa: ANN401
+        return list(self._spans(found, corpus))
+
+    def _spans(self, found: Any, corpus: Corpus) -> Iterator[Span]:  # noqa: ANN401
+        if isinstance(found, list) and found and isinstance(found[0], tuple):
+            yield from ((name, chunk.start, chunk.end) for name, (chunk, _) in found)
+        elif isinstance(found, list):
+            for one in found:
+                for passage in one.passages:
+                    begin = int(corpus.documents[corpus.number(one.name), 0])
+                    said = corpus.text[begin + passage.start : begin + passage.end]
+                    assert passage.text == said, "it is what stands there"
+                    yield one.name, passage.start, passage.end
+        else:
+            yield from ((hit.name, hit.chunk.start, hit.chunk.end) for hit in found.hits)
+
+    def delete(self, name: str) -> None:
+        self._run(self._lib.delete(name))  # type: ignore[union-attr]
+
+    def replace(self, document: Document) -> None:
+        [outcome] = self._run(self._lib.add(document.path))  # type: ignore[union-attr, arg-type]
+        assert outcome.result in ("added", "replaced"), outcome.result
+
+    def close(self) -> None:
+        if self._lib is not None:
+            self._run(self._lib.close())
+            self._lib = None
+
+    def _run(self, work: Any) -> Any:  # noqa: ANN401
+        return self._loop.run_until_complete(work)
 
 
-async def ingest(task: Task, model: Model) -> Result:
-    result = Result()
-    settings = Settings(Path(task.work) / "home", chunk_size=SIZE, chunk_overlap=OVERLAP)
-    engine = await open_engine(settings, model)
-    await engine.add(task.warm)
-    result.start_cpu = cpu()
-    before, model.seconds = await engine.counts(), 0.0
-    begun, cpu_begun, roles_begun = time.perf_counter(), cpu(), by_role()
-    outcomes = await engine.add(task.files)
-    await rest(settings.home)
-    roles, after = by_role(), await engine.counts()
-    await engine.close()
-    result.cpu, result.wall = cpu() - cpu_begun, time.perf_counter() - begun
-    result.model = model.seconds
-    assert {outcome.result for outcome in outcomes} == {"added"}, "all texts are new"
-    result.documents = len(outcomes)
-    result.chunks = sum(outcome.chunks for outcome in outcomes)
-    parts = {role: seconds - roles_begun.get(role, 0.0) for role, seconds in roles.items()}
-    parts["closing"] = result.cpu - sum(parts.values())
-    result.cpu_by_process = parts
-    result.stage_seconds = {
-        name: seconds - before.seconds.get(name, 0.0) for name, seconds in after.seconds.items()
-    }
-    engine = await open_engine(settings, model)
-    assert (await engine.search("Which ship did the captain sail in?")).hits, "all is there"
-    await change(task, engine, result)
-    await engine.close()
-    return result
+async def _opened_as_usual(folder: Path) -> unchunk.Engine:
+    """With its own default model, and nothing of the bench in it, whatever was opened before."""
+    from unchunk.wiring import libraries, providers
+
+    libraries.make_embedder = providers.make_embedder  # type: ignore[attr-defined]
+    return await unchunk.open(folder, chunk_size=SIZE, chunk_overlap=OVERLAP).__aenter__()
 
 
-async def change(task: Task, engine: Engine, result: Result) -> None:
-    # Starts the processes, which do not come with opening.
-    await engine.delete("warm.txt")
-    await engine.add(task.warm)
-    names = [path.name for path in texts_of(task.files)]
-    for at in range(task.operations):
-        gone, other = names[at], names[-1 - at]
-        await timed(partial(engine.delete, gone), result.delete_cpu, result.delete_wall)
-        await engine.add(Path(task.files) / gone)
-        newer = Path(task.changed) / other
-        await timed(partial(engine.add, newer), result.replace_cpu, result.replace_wall)
-    assert (await engine.counts()).documents == len(names) + 1, "as many as before"
-
-
-async def timed(
-    work: Callable[[], Awaitable[object]], cpus: list[float], walls: list[float]
-) -> None:
-    begun, cpu_begun = time.perf_counter(), cpu()
-    await work()
-    walls.append(time.perf_counter() - begun)
-    await asyncio.sleep(0.1)
-    cpus.append(cpu() - cpu_begun)
-
-
-async def open_engine(settings: Settings, model: Model) -> Engine:
-    async def make(
-        settings: Settings,  # noqa: ARG001 -- as the wiring calls it
-        spec: str,  # noqa: ARG001
-        known: EmbedderIdentity | None,  # noqa: ARG001
-    ) -> Embedder:
-        return TableEmbedder(model)
-
-    wiring.make_embedder = make  # type: ignore[attr-defined]  # it is imported there
-    return await wiring.open_engine(settings)
-
-
-async def rest(home: Path) -> None:
+async def _rest(home: Path) -> None:
     """Wait until nothing is left to optimize, or is worth it."""
+    from unchunk.adapters.index.edge_home import Home
+    from unchunk.adapters.index.edge_shard import SCANNED_KILOBYTES
+
     enough = SCANNED_KILOBYTES * 1000 // (4 * DIMENSIONS)
-    spaces = [Home(path) for path in (home / "index").iterdir() if path.is_dir()]
+    spaces = [Home(path) for path in (home / "index" / "edge").iterdir() if path.is_dir()]
     due = {space: space.shard for space in spaces if (space.changes() or 0) >= enough}
     # Another process does it, and tells only its own parent.
     while any(space.shard == shard for space, shard in due.items()):  # noqa: ASYNC110
         await asyncio.sleep(0.2)
 
 
-def by_role() -> dict[str, float]:
-    found = {"main": time.process_time()}
-    for process in descendants():
-        command = Path(f"/proc/{process}/cmdline").read_text("utf-8", "replace")
-        role = next((role for word, role in _ROLES.items() if word in command), "other")
-        found[role] = found.get(role, 0.0) + cpu_of(process)
-    return found
-
-
-class Profiles:
-    """cProfile of this process, by CPU time, one for each thread: it sees no more than its own."""
-
-    def __init__(self) -> None:
-        self._each = [cProfile.Profile(time.thread_time)]
-
-    def start(self) -> None:
-        threading.setprofile(self._enter)
-        self._each[0].enable()
-
-    def table(self) -> str:
-        self._each[0].disable()
-        threading.setprofile(None)
-        out = io.StringIO()
-        stats = pstats.Stats(*self._each, stream=out)
-        stats.sort_stats("tottime").print_stats(_SHOWN)
-        stats.sort_stats("cumulative").print_stats("src/unchunk/", _SHOWN)
-        return out.getvalue()
-
-    def _enter(self, _frame: FrameType, _event: str, _argument: object) -> None:
-        sys.setprofile(None)
-        profile = cProfile.Profile(time.thread_time)
-        self._each.append(profile)
-        profile.enable()
-
-
-def main() -> None:
-    task, model, profiles = read_task(), Model(), Profiles()
-    if task.profile:
-        profiles.start()
-    result = asyncio.run(ingest(task, model))
-    if task.profile:
-        result.profile = profiles.table()
-    answer(result)
-
-
-if __name__ == "__main__":
-    main()
+def player(variant: str) -> Ours:
+    return Ours(variant)

@@ -213,6 +213,3 @@ def restore(session: Session, archive: Path) -> None:
         done = session.library.restore(archive, watch=partial(progress.step, "Imported"))
     session.result(done)
     session.say(f"{done.documents} documents came in, {done.unchanged} were there already")
-
-
-COMMANDS = (add, retry, ls, show, text, rm, reindex, doctor, export, restore)

@@ -1,27 +1,46 @@
 """The group that all commands hang on."""
 
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from unchunk import __version__
-from unchunk.cli.ask import ask, chat
-from unchunk.cli.conversations import conversations, prompt
-from unchunk.cli.evaluate import evaluate
-from unchunk.cli.keys import keys
-from unchunk.cli.library import COMMANDS
-from unchunk.cli.mcp import mcp
-from unchunk.cli.migrate import migrate
-from unchunk.cli.models import models
-from unchunk.cli.recover import recover
-from unchunk.cli.search import search
-from unchunk.cli.serve import serve
-from unchunk.cli.stitch import stitch
-from unchunk.cli.worker import worker
-from unchunk.telemetry import show_logs
+
+# The room of each command: who asks for one does not wait for the others to be loaded.
+_ROOMS = {
+    "ask": "ask chat",
+    "conversations": "conversations prompt",
+    "evaluate": "eval",
+    "keys": "keys",
+    "library": "add doctor export import ls reindex retry rm show text",
+    "mcp": "mcp",
+    "migrate": "migrate",
+    "models": "models",
+    "recover": "recover",
+    "search": "search",
+    "serve": "serve",
+    "stitch": "stitch",
+    "worker": "worker",
+}
+# Python has the names of these for itself.
+_FUNCTIONS = {"eval": "evaluate", "import": "restore"}
 
 
-@click.group()
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- as click calls it
+        return sorted(name for names in _ROOMS.values() for name in names.split())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        for room, names in _ROOMS.items():
+            if cmd_name in names.split():
+                function = _FUNCTIONS.get(cmd_name, cmd_name)
+                command: click.Command = getattr(import_module(f"unchunk.cli.{room}"), function)
+                return command
+        return None
+
+
+@click.group(cls=_Commands)
 @click.version_option(__version__, prog_name="unchunk")
 @click.option(
     "--home",
@@ -35,24 +54,6 @@ def main(context: click.Context, home: Path | None, *, verbose: bool) -> None:
     """Ask your documents; and get them back out of any chunk store."""
     context.obj = home
     if verbose:
+        from unchunk.telemetry import show_logs  # noqa: PLC0415 -- most commands show none
+
         show_logs()
-
-
-for command in (
-    *COMMANDS,
-    search,
-    ask,
-    chat,
-    conversations,
-    prompt,
-    serve,
-    worker,
-    keys,
-    mcp,
-    evaluate,
-    migrate,
-    models,
-    recover,
-    stitch,
-):
-    main.add_command(command)

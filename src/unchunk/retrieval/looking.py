@@ -315,6 +315,9 @@ def _drafts(
     chosen_documents = set(wanted_first[: request.limit])
     values = _values(found)
     values |= dict.fromkeys((it for it in carried if it[::2] in request.best), 1.0)
+    of_each: dict[DocumentId, dict[int, float]] = {}
+    for (document, _, index), value in values.items():
+        of_each.setdefault(document, {})[index] = value
     drafts = []
     most = request.chunks_per_doc
     for document, hits in groups.items():
@@ -322,25 +325,23 @@ def _drafts(
             dropped += [Dropped(one.place, one.score, _BEYOND) for one in hits]
             continue
         chosen = [
-            one for at, one in enumerate(hits) if most is None or at < most or one.place in carried
+            one.place.chunk_index
+            for at, one in enumerate(hits)
+            if most is None or at < most or one.place in carried
         ]
         # A further one that is shown anyway, as a neighbour, is still one that was found.
-        shown = set(wanted([one.place.chunk_index for one in chosen], None, request.reach))
-        kept = [one for one in hits if one in chosen or one.place.chunk_index in shown]
-        dropped += [
-            Dropped(one.place, one.score, f"more than {most} chunks of one document")
-            for one in hits
-            if one not in kept
-        ]
-        weak = [
-            one for one in kept if values[one.place] < request.stop and one.place not in carried
-        ]
-        dropped += [Dropped(one.place, one.score, _WEAK) for one in weak]
-        kept = [one for one in kept if one not in weak]
+        shown = set(wanted(chosen, None, request.reach))
+        kept: list[Candidate] = []
+        for one in hits:
+            if one.place.chunk_index not in shown:
+                reason = f"more than {most} chunks of one document"
+                dropped.append(Dropped(one.place, one.score, reason))
+            elif values[one.place] < request.stop and one.place not in carried:
+                dropped.append(Dropped(one.place, one.score, _WEAK))
+            else:
+                kept.append(one)
         if kept:
-            its_values = {
-                at.chunk_index: it for at, it in values.items() if at.document == document
-            }
+            its_values = of_each[document]
             its_values |= {one.place.chunk_index: values[one.place] * _FURTHER for one in kept[1:]}
             scores = {one.place.chunk_index: one.score for one in kept}
             drafts.append(Draft(sheets[document], scores, its_values))

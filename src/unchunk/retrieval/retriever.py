@@ -107,7 +107,9 @@ class ChunkAwareRetriever:
         async def once() -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
             look = await self._looker.look(request)
             found = select(look.drafts, reach=request.reach).documents
-            return [replace(one, notes=look.notes) for one in found], look.notes
+            if look.notes:
+                found = tuple(replace(one, notes=look.notes) for one in found)
+            return list(found), look.notes
 
         return await settled(once)
 

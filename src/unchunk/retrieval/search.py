@@ -1,7 +1,6 @@
 """A library as a shelf: chunks found by meaning and by words, in every space documents live in."""
 
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC
 
 from unchunk.domain import (
@@ -315,7 +314,7 @@ def _above(
         if floor is None or one.score >= floor or one.place in carried:
             kept.append(one)
         elif by_words and one.ways[-1].name == "lexical":
-            kept.append(replace(one, below=floor))
+            kept.append(Candidate(one.place, one.rank_score, one.score, one.ways, one.value, floor))
         else:
             dropped.append(Dropped(one.place, one.score, too_low(floor)))
     return kept, dropped

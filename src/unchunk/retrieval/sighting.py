@@ -1,6 +1,5 @@
 """What an index holds of a question, by meaning and by words, in every space of a library."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -109,16 +108,19 @@ class Sight:
         wanted = depth + SPARE
         outdated: set[tuple[DocumentId, int]] = set()
         while True:
-            found = await self._by(ways, space, asked, wanted)
+            with self._telemetry.stages(*ways):
+                found = await search_many(space.index, [*ways.values()], asked.within, wanted)
             keys = {scored.key.document for one in found for scored in one}
             live = await self._live(keys) if keys or self._refresh else {}
-            overtaken = _overtaken((it.key for one in found for it in one), space.name, live)
+            there = {(it, one.generation) for it, one in live.items() if one.space == space.name}
+            gone = [it.key for one in found for it in one if it.key[1:3] not in there]
+            overtaken = _overtaken(gone, space.name, live)
             if not overtaken <= outdated:
                 # They were written anew after they were found: what they say now is not seen.
                 outdated |= overtaken
                 continue
             rankings = {
-                way: [it for it in one if is_live(it.key, space.name, live)][:depth]
+                way: [it for it in one if not gone or it.key[1:3] in there][:depth]
                 for way, one in zip(ways, found, strict=True)
             }
             complete = all(len(one) < wanted for one in found)
@@ -130,28 +132,6 @@ class Sight:
                 await self._carry(space, vector, rankings, asked)
                 return Seen(space, vector, rankings, complete, live)
             wanted *= 4
-
-    async def _by(
-        self,
-        ways: Mapping[str, Vectors | Terms],
-        space: OpenSpace,
-        asked: Asked,
-        wanted: int,
-    ) -> list[list[Scored]]:
-        """In one call of the index; each way has its stage, as if it went alone."""
-        asking = asyncio.ensure_future(
-            search_many(space.index, [*ways.values()], asked.within, wanted)
-        )
-
-        async def timed(way: str) -> None:
-            with self._telemetry.stage(way):
-                await asyncio.shield(asking)
-
-        try:
-            await asyncio.gather(*map(timed, ways))
-            return await asking
-        finally:
-            asking.cancel()
 
     async def _live(self, documents: set[DocumentId]) -> dict[DocumentId, Live]:
         """Remembered while nothing changes. To be asked when the index has answered: what was

@@ -16,11 +16,10 @@ def smoothed(key: ChunkKey, worth: Mapping[ChunkKey, float], chunk_count: int | 
 
     A document's first and last chunk have fewer neighbours, and lose nothing by it.
     """
-    owner, document, generation, at = key
-    near = [
-        ChunkKey(owner, document, generation, index)
-        for index in (at - 1, at + 1)
-        if index >= 0 and (chunk_count is None or index < chunk_count)
-    ]
-    total = worth.get(key, 0.0) + _NEIGHBOUR * sum(worth.get(one, 0.0) for one in near)
-    return total / (1 + _NEIGHBOUR * len(near))
+    at = key.chunk_index
+    total, weight = worth.get(key, 0.0), 1.0
+    for index in (at - 1, at + 1):
+        if index >= 0 and (chunk_count is None or index < chunk_count):
+            total += _NEIGHBOUR * worth.get(ChunkKey(*key[:3], index), 0.0)
+            weight += _NEIGHBOUR
+    return total / weight

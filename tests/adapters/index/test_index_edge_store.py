@@ -29,7 +29,8 @@ def batch(points: list[Point]) -> Batch:
 
 
 def found(store: Store, query: Vectors | Terms) -> Found:
-    return store.search(pack_query(query, ME, 9999))
+    [found] = store.search(pack_query(query, ME, 9999))
+    return found
 
 
 def opened(folder: Path, enough: int = 10, pause: float = 0.0) -> Store:
@@ -249,7 +250,7 @@ def test_a_shard_is_searched_and_read_by_filters_and_ids(tmp_path: Path) -> None
         (Within("me", None, ("in b",)), ["b"]),
         (Within("me", ("a", "b"), ("in b", "in c")), ["b"]),
     ):
-        hits = store.search(pack_query(SEVEN, within, 9))
+        [hits] = store.search(pack_query(SEVEN, within, 9))
         assert sorted(hits.documents) == wanted
     there, rows = store.fetch(pack_ids([points[1].key, point("e").key, points[0].key]))
     assert there == [0, 2]

@@ -7,16 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
-from tokenizers import Encoding
 
 from unchunk.adapters.embed.models import LocalModel
-from unchunk.adapters.embed.networks import Network, load_network, load_tokenizer
 from unchunk.domain import EmbedderIdentity
 from unchunk.errors import InvalidTextError
 from unchunk.ports import Role, Vectors
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+    from unchunk.adapters.embed.networks import Network
 
 T = TypeVar("T")
 
@@ -78,7 +81,7 @@ class LocalEmbedder:
         for pool in self._pools.values():
             await asyncio.to_thread(pool.shutdown, cancel_futures=True)
 
-    def _prepare(self, texts: Sequence[str], role: Role) -> tuple[list[list[int]], Network]:
+    def _prepare(self, texts: Sequence[str], role: Role) -> "tuple[list[list[int]], Network]":
         """The tokens of each text that the model reads, and the model."""
         ids = [self._within_limit(encoded.ids) for encoded in self._encode(texts, role)]
         return ids, self._network.get()
@@ -87,7 +90,7 @@ class LocalEmbedder:
         limit, closing = self.identity.max_tokens, int(self._model.has_marks)
         return ids if len(ids) <= limit else ids[: limit - closing] + ids[len(ids) - closing :]
 
-    def _encode(self, texts: Sequence[str], role: Role) -> list[Encoding]:
+    def _encode(self, texts: Sequence[str], role: Role) -> "list[Encoding]":
         identity = self.identity
         prefix = identity.query_prefix if role == "query" else identity.document_prefix
         tokenizer = self._tokenizer.get()
@@ -114,6 +117,21 @@ class _Once(Generic[T]):
             if self._made is None:
                 self._made = self._make()
             return self._made
+
+
+# The run time of models takes longer to load than a command that embeds nothing.
+
+
+def load_tokenizer(model: LocalModel, files: Mapping[str, Path]) -> "Tokenizer":
+    from unchunk.adapters.embed import networks  # noqa: PLC0415
+
+    return networks.load_tokenizer(model, files)
+
+
+def load_network(model: LocalModel, files: Mapping[str, Path]) -> "Network":
+    from unchunk.adapters.embed import networks  # noqa: PLC0415
+
+    return networks.load_network(model, files)
 
 
 def _cores() -> int:

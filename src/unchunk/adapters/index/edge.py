@@ -62,12 +62,21 @@ class EdgeIndex:
         await self._child.call("flush")
 
     async def search(self, query: Vectors | Terms, within: Within, limit: int) -> list[Scored]:
-        query = checked_query(query, within, self.space)
-        if finds_nothing(query, within, limit):
-            return []
-        found: Found = await self._child.call("search", pack_query(query, within, limit))
-        keys = map(ChunkKey, found.owners, found.documents, found.generations, found.chunk_indices)
-        return list(map(Scored, keys, found.scores))
+        [found] = await self.search_many([query], within, limit)
+        return found
+
+    async def search_many(
+        self, queries: Sequence[Vectors | Terms], within: Within, limit: int
+    ) -> list[list[Scored]]:
+        checked = [checked_query(query, within, self.space) for query in queries]
+        asked = {
+            at: pack_query(query, within, limit)
+            for at, query in enumerate(checked)
+            if not finds_nothing(query, within, limit)
+        }
+        found: list[Found] = await self._child.call("search", *asked.values()) if asked else []
+        scored = dict(zip(asked, map(_scored, found), strict=True))
+        return [scored.get(at, []) for at in range(len(checked))]
 
     async def fetch(self, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Vectors]:
         if not keys:
@@ -92,6 +101,11 @@ class EdgeIndex:
         if self._lock.fd >= 0:
             self._lock.release()
             self._closed()
+
+
+def _scored(found: Found) -> list[Scored]:
+    keys = map(ChunkKey, found.owners, found.documents, found.generations, found.chunk_indices)
+    return list(map(Scored, keys, found.scores))
 
 
 class EdgeIndexes:

@@ -73,8 +73,8 @@ class Store:
             self._dirty = False
             self._home.note_changes(self._changes)
 
-    def search(self, query: Query) -> Found:
-        return self._shard.search(query)
+    def search(self, *queries: Query) -> list[Found]:
+        return [self._shard.search(query) for query in queries]
 
     def fetch(self, ids: bytes) -> tuple[list[int], bytearray]:
         return self._shard.fetch(ids, self._dimensions)

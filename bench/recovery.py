@@ -1,24 +1,20 @@
-"""How much comes back, and how fast: `python -m bench.stitch [--quick]`.
+"""How much comes back: `python -m bench.recovery [--quick]`.
 
 Cuts every text of the corpora in every way, joins it by each method, and writes the rates to
-docs/recovery.md; then times stitching under a known strategy from 1 to 100 MB beside the
-algorithm of the first specification. `--quick` takes a tenth of the texts and writes nothing.
+docs/recovery.md; `bench.measures.stitching` tells how fast. `--quick` takes a tenth of the texts
+and writes nothing.
 """
 
 import argparse
-import json
 import random
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from unchunk import ChunkingStrategy, Stitched, stitch, stitch_chunks, stitch_files
+from unchunk import Stitched, stitch, stitch_chunks, stitch_files
 from unchunk.text.stitching.borders import borders
-from unchunk.text.tokens import get_encoding
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -27,9 +23,10 @@ import corpus  # noqa: E402 - it lies with the tests, which share it
 import foreign  # noqa: E402
 from foreign import Chunker, collapse, strip  # noqa: E402
 
+__all__ = ["corpus", "foreign", "literal", "longest", "main"]
+
 Chunks = dict[str, list[str]]
 Corpus = Mapping[str, str]
-MEGABYTE = 1_000_000
 
 
 def main() -> None:
@@ -42,19 +39,11 @@ def main() -> None:
         "markup": dict(corpus.markup()[::step]),
         "generated": dict(corpus.generated()[:: min(step, 3)]),
     }
-    speed = [*_speed([1, 4] if quick else [1, 4, 16, 100]), "", *_larger_windows()]
-    lines = [*_rates(corpora), "", *speed]
+    lines = _rates(corpora)
     print("\n".join(lines))
-    results = ROOT / "bench" / "results" / "stitch.json"
-    results.parent.mkdir(exist_ok=True)
-    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
-    results.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
     if not quick:
         intro = (ROOT / "bench" / "recovery.intro.md").read_text("utf-8")
         (ROOT / "docs" / "recovery.md").write_text(intro + "\n" + "\n".join(lines) + "\n", "utf-8")
-
-
-# Recovery
 
 
 def _chunkers() -> list[Chunker]:
@@ -90,9 +79,9 @@ def _rates(corpora: Mapping[str, Corpus]) -> list[str]:
             cells = [
                 _share(results, wanted) if results else "" for results in (known, store, alone)
             ]
-            cells.append(_percent(_longest(chunks) == wanted[key] for key, chunks in files.items()))
-            literal = _literal(files)
-            cells.append(_percent(literal[key] == wanted[key] for key in files))
+            cells.append(_percent(longest(chunks) == wanted[key] for key, chunks in files.items()))
+            literally = literal(files)
+            cells.append(_percent(literally[key] == wanted[key] for key in files))
             lines.append(f"| {chunker.name} | {len(files)} {name} | " + " | ".join(cells) + " |")
             print(lines[-1], file=sys.stderr)
     lines += ["", *_damaged(corpora["natural"], claims), "", *_worth(claims)]
@@ -156,7 +145,7 @@ def _percent(outcomes: Iterable[bool]) -> str:
     return f"{100 * sum(seen) / len(seen):.1f}%" if seen else ""
 
 
-def _longest(chunks: Sequence[str]) -> str:
+def longest(chunks: Sequence[str]) -> str:
     """Each pair's longest overlap, as one would do it first."""
     parts = [chunks[0]]
     for left, right in pairwise(chunks):
@@ -165,123 +154,12 @@ def _longest(chunks: Sequence[str]) -> str:
     return "".join(parts)
 
 
-def _literal(files: Chunks) -> dict[str, str]:
+def literal(files: Chunks) -> dict[str, str]:
     """The first specification: one overlap for the store, measured on its first pair."""
     pair = next((chunks for chunks in files.values() if len(chunks) > 1), None)
     border = next(borders(pair[0], pair[1]), None) if pair else None
     overlap = border.length + border.lead if border else 0
     return {name: stitch_chunks(chunks, overlap) for name, chunks in files.items()}
-
-
-# Speed
-
-
-def _speed(sizes: Sequence[int]) -> list[str]:
-    strategy = ChunkingStrategy("tokens", 800, 400)
-    lines = [
-        "## Speed under a known strategy (800/400 tokens), CPU time",
-        "",
-        "| text | encoding | all else | MB/s, all else | to 1 MB | literal, once | literal, each |",
-        "|" + "---|" * 7,
-    ]
-    first = 0.0
-    for size in sizes:
-        text = _megabytes(size)
-        chunks = list(get_encoding().windows(text, strategy.size, strategy.overlap))
-        result, total, encoding = _timed(partial(stitch, chunks, strategy))
-        if result.text != text:
-            raise SystemExit(f"{size} MB: the text did not come back")
-        rest = total - encoding
-        first = first or rest
-        once = _cpu(partial(_literally, chunks))
-        lines.append(
-            f"| {size} MB | {encoding:.2f} s | {rest:.2f} s | {size / rest:.1f}"
-            f" | {rest / first:.1f}x | {once:.2f} s | {_each_literally(chunks):.1f} s |"
-        )
-        print(lines[-1], file=sys.stderr)
-    return lines
-
-
-def _timed(work: Callable[[], Stitched]) -> tuple[Stitched, float, float]:
-    """What `work` gives, its CPU time, and how much of that was spent on encoding."""
-    encoding, spent = get_encoding(), 0.0
-    real = encoding._encode  # noqa: SLF001 - its time is to be told apart
-
-    def counted(text: str) -> list[int]:
-        nonlocal spent
-        began = time.process_time()
-        ids = real(text)
-        spent += time.process_time() - began
-        return ids
-
-    encoding._encode = counted  # type: ignore[method-assign]  # noqa: SLF001
-    try:
-        began = time.process_time()
-        result = work()
-        return result, time.process_time() - began, spent
-    finally:
-        encoding._encode = real  # type: ignore[method-assign]  # noqa: SLF001
-
-
-def _larger_windows() -> list[str]:
-    """Stitching with its check, beside the literal search for the overlap of each pair."""
-    size = 4
-    text = _megabytes(size)
-    lines = [
-        f"## {size} MB in larger and larger windows of tokens, CPU time",
-        "",
-        "| window | stitched and verified | MB/s | literal, each pair | literal, to ours |",
-        "|" + "---|" * 5,
-    ]
-    for window in (200, 800, 1600, 4096):
-        strategy = ChunkingStrategy("tokens", window, window // 2)
-        chunks = list(get_encoding().windows(text, strategy.size, strategy.overlap))
-        began = time.process_time()
-        result = stitch(chunks, strategy)
-        ours = time.process_time() - began
-        if result.text != text:
-            raise SystemExit(f"{strategy}: the text did not come back")
-        literal = _each_literally(chunks)
-        lines.append(
-            f"| {strategy} | {ours:.2f} s | {size / ours:.1f} | {literal:.1f} s"
-            f" | {literal / ours:.1f}x |"
-        )
-        print(lines[-1], file=sys.stderr)
-    return lines
-
-
-def _megabytes(size: int) -> str:
-    """The same megabyte again and again, of all kinds of text, so that sizes compare."""
-    base = "\n\n".join(text for _, text in corpus.natural()[::9])[:MEGABYTE]
-    return (base * (size * MEGABYTE // len(base) + 1))[: size * MEGABYTE]
-
-
-def _each_literally(chunks: Sequence[str]) -> float:
-    """What it takes to look at each pair, from some of them."""
-    pairs = list(pairwise(chunks))[:200]
-    return _cpu(partial(_overlaps, pairs)) * len(chunks) / len(pairs)
-
-
-def _cpu(work: Callable[[], object]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
-
-
-def _literally(chunks: Sequence[str]) -> str:
-    return stitch_chunks(chunks, _literal_overlap(*chunks[:2]))
-
-
-def _overlaps(pairs: Iterable[tuple[str, str]]) -> list[int]:
-    return [_literal_overlap(*pair) for pair in pairs]
-
-
-def _literal_overlap(left: str, right: str) -> int:
-    """Longest suffix that is a prefix, tried length by length as the specification has it."""
-    for length in range(min(len(left), len(right)), 0, -1):
-        if left[-length:] == right[:length]:
-            return length
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,67 @@
+"""What a run says of itself: the machine in general words, the versions, the day.
+
+Nothing that names a host, a person or a folder.
+"""
+
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from bench import environments
+
+ROOT = Path(__file__).parents[1]
+OWN = ("unchunk", "numpy", "qdrant-edge-py", "onnxruntime", "pypdfium2")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """`measured` has for each measure the day and the seconds; `failed` why one gave nothing."""
+
+    machine: str
+    python: str
+    commit: str
+    versions: Mapping[str, Mapping[str, str]]
+    absent: Mapping[str, str]
+    is_quick: bool = False
+    measured: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def about(made: environments.Environments, *, is_quick: bool) -> About:
+    versions = {"unchunk": {name: version(name) for name in OWN}}
+    for name, python in made.pythons.items():
+        wanted = environments.pins((environments.FILES / f"{name}.txt").read_text("utf-8"))
+        versions[name] = environments.installed(python, wanted)
+    return About(
+        machine(), platform.python_version(), _commit(), versions, dict(made.absent), is_quick
+    )
+
+
+def machine() -> str:
+    gibibytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    release = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    return f"{os.cpu_count()} cores ({_processor()}), {gibibytes:.0f} GiB of memory, {release}"
+
+
+def today(seconds: float) -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}, {seconds:.0f} s"
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.machine())
+
+
+def _commit() -> str:
+    """Nothing where there is no repository."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""

@@ -1,0 +1,171 @@
+"""What a question costs, without the model, in every way that a contestant has."""
+
+import statistics
+
+from bench.contestants import BARE, BY_INDEX, BY_SCAN, CONTEXT, HYBRID, LEXICAL, SCAN, VECTOR
+from bench.figures import OURS, Cell, Row, Table
+from bench.libraries import corpus_of, note_of
+from bench.peers.asked import repeated
+from bench.questions import BATCH, WARM, Asking
+from bench.running import Run
+from bench.turns import Sheet, entered
+
+COMMAND = "python -m bench --only asking"
+CLIENTS = 8
+MOST, LEAST = 2.0, 0.97
+_AT_ONCE = (VECTOR, HYBRID, CONTEXT)
+_LOOKED = 100
+
+_ELSEWHERE = (
+    "Ours asks an index in a process of its own and reads the texts from a catalog on disk that "
+    "several processes may share; this peer has its index in the process that asks. How much of "
+    "the difference that is has not been broken down; it would take an index in the same process."
+)
+_WIDENS = (
+    "Ours searches by meaning and by words, compares documents, and joins passages so that no "
+    "character comes twice; this peer looks up ten vectors and fetches what stands beside them."
+)
+_APPROXIMATE = (
+    "A graph with the engine's usual settings misses a few in a hundred; whoever looks at all "
+    "rows misses none, and takes longer the more there are."
+)
+
+
+def measure(run: Run, chunks: int = 0) -> list[Table]:
+    chunks = chunks or (5_000 if run.is_quick else 50_000)
+    corpus = corpus_of(run, chunks)
+    with entered(run) as field:
+        asking = Asking(field, corpus)
+        asking.enter()
+        sheet = Sheet()
+        for number in range(run.repeats):
+            for way in (VECTOR, LEXICAL, HYBRID, CONTEXT):
+                asking.ask(sheet, way, way, number, WARM + number * BATCH)
+        used = WARM + run.repeats * BATCH
+        for number in range(2 if run.is_quick else 3):
+            for way in _AT_ONCE:
+                asking.ask_at_once(sheet, way, CLIENTS, number, used + number * 2 * BATCH)
+        _look(asking, sheet, used + 3 * 2 * BATCH)
+        for one in [one for one, _ in field.each() if one.name != BARE]:
+            count = len(asking.data.chunks)
+            sheet.note("memory", one.name, asking.held[one.name] / count / 1000)
+            if one.name != SCAN:
+                sheet.note("disk", one.name, note_of(corpus, one)["bytes"] / count / 1000)
+        missing = dict(field.missing)
+    return [
+        _singly(sheet, chunks, missing),
+        _at_once(sheet, chunks),
+        _quality(sheet, chunks),
+        _room(sheet, chunks),
+    ]
+
+
+def _look(asking: Asking, sheet: Sheet, first: int) -> None:
+    for one in [one for one, _ in asking.field.each() if one.name != BARE]:
+        with asking.field.leaving(one.name):
+            if (one.name, VECTOR) in asking.paces:
+                asked, found = asking.look(one, VECTOR, first, _LOOKED)
+                sheet.note("recall", one.ways[VECTOR], asking.data.recall(asked, found))
+            if (one.name, CONTEXT) in asking.paces:
+                _, found = asking.look(one, CONTEXT, first, _LOOKED)
+                counts = [repeated(spans) for spans in found]
+                total, again = (sum(column) for column in zip(*counts, strict=True))
+                sheet.note("twice", one.ways[CONTEXT], 100 * again / max(total, 1))
+
+
+def _singly(sheet: Sheet, chunks: int, missing: dict[str, str]) -> Table:
+    rows = [
+        _row(sheet.cells(VECTOR, BY_INDEX), "vector, peers with an index", BARE, _ELSEWHERE),
+        _row(sheet.cells(VECTOR, BY_SCAN), "vector, peers that look at all rows", SCAN, _ELSEWHERE),
+        _row(sheet.cells(LEXICAL), "lexical", BARE, _ELSEWHERE),
+        _row(sheet.cells(HYBRID), "hybrid", BARE, _ELSEWHERE),
+        _row(sheet.cells(CONTEXT), "chunk-aware", BARE, _WIDENS),
+    ]
+    return Table(
+        f"A question to {chunks:,} chunks",
+        "The same chunks, the same vectors, ten wanted, and vectors at no cost, so that the model "
+        "is not in it. CPU is that of a process and of all that it starts. Contestants take turns "
+        "batch by batch. The floor makes the very calls of the engine that our question makes, in "
+        "the process that is measured. Chunk-aware is what each library has for more than single "
+        "chunks: ours searches by both ways, and joins neighbours into passages.",
+        rows,
+        COMMAND,
+        _targets(rows[-1].cells),
+        missing,
+    )
+
+
+def _row(cells: dict[str, Cell], what: str, floor: str, why: str) -> Row:
+    return Row(what, "ms CPU", cells, floor=floor, why=why)
+
+
+def _targets(cells: dict[str, Cell]) -> list[str]:
+    if OURS not in cells or BARE not in cells:
+        return []
+    pairs = zip(cells[OURS].values, cells[BARE].values, strict=False)
+    ratio = statistics.median(ours / bare for ours, bare in pairs)
+    met = "met" if ratio <= MOST else "missed"
+    return [f"CPU of a chunk-aware question at most {MOST:g} times bare calls: {ratio:.1f}, {met}"]
+
+
+def _at_once(sheet: Sheet, chunks: int) -> Table:
+    rows = []
+    for way in _AT_ONCE:
+        others = set(sheet.cells(f"{way} CPU")) - {SCAN}
+        cpu, rate = (sheet.cells(f"{way} {what}", others) for what in ("CPU", "rate"))
+        rows.append(Row(f"{way}, a question", "ms CPU", cpu, floor=BARE, why=_ELSEWHERE))
+        rows.append(Row(f"{way}, all together", "questions/s", rate, "more", BARE, _ELSEWHERE))
+    return Table(
+        f"{CLIENTS} clients at once, {chunks:,} chunks",
+        "Each asks as soon as it has its answer, inside one process, as a server would have it: ours "
+        "in one loop, the others in threads. Whoever takes seconds for a single question is not "
+        "asked by many.",
+        rows,
+        COMMAND,
+    )
+
+
+def _quality(sheet: Sheet, chunks: int) -> Table:
+    recall, twice = sheet.cells("recall"), sheet.cells("twice")
+    targets = []
+    if OURS in recall:
+        met = "met" if recall[OURS].median >= LEAST else "missed"
+        targets.append(f"recall at least {LEAST}: {recall[OURS].median:.3f}, {met}")
+    return Table(
+        f"What is found and shown, {chunks:,} chunks",
+        "How many of the ten nearest chunks a search by vectors finds, beside an exact one; and of "
+        "the text that a chunk-aware way shows, how much stands there a second time.",
+        [
+            Row("recall@10", "share", recall, "more", SCAN, _APPROXIMATE),
+            Row("characters shown again", "% of the context", twice),
+        ],
+        COMMAND,
+        targets,
+    )
+
+
+def _room(sheet: Sheet, chunks: int) -> Table:
+    return Table(
+        f"Room for a chunk, {chunks:,} chunks",
+        "Memory is what an open library adds to its process and to those it starts, files that they "
+        "map included, once every way was asked; disk is what its folder takes. Ours keeps the whole "
+        "texts and their originals' places, and starts a process for its index, whose interpreter "
+        "is in the figure. A chunk is some 730 characters and 384 dimensions: 2.3 kB at least.",
+        [
+            Row(
+                "memory",
+                "kB",
+                sheet.cells("memory"),
+                floor=SCAN,
+                why="A part of ours is the interpreter of its index; the rest is not broken down yet.",
+            ),
+            Row(
+                "disk",
+                "kB",
+                sheet.cells("disk"),
+                why="Ours keeps whole texts and an index by words beside the vectors; which of them "
+                "takes how much is not broken down yet.",
+            ),
+        ],
+        COMMAND,
+    )

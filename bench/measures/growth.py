@@ -1,0 +1,69 @@
+"""What a question costs as a library grows."""
+
+from bench.contestants import BARE, BY_INDEX, BY_SCAN, CONTEXT, SCAN, VECTOR
+from bench.figures import OURS, Row, Table
+from bench.libraries import corpus_of
+from bench.questions import BATCH, WARM, Asking
+from bench.running import Run
+from bench.turns import Sheet, entered
+
+COMMAND = "python -m bench --only growth"
+_WAYS = (VECTOR, CONTEXT)
+_LARGE = 50_000
+_REPEATS = 5
+_WHY = (
+    "Small libraries are looked at whole, by whoever has them in the process that asks; ours asks "
+    "another process for them."
+)
+
+
+def measure(run: Run, sizes: tuple[int, ...] = ()) -> list[Table]:
+    sizes = sizes or ((1_000, 5_000) if run.is_quick else (5_000, 50_000, 500_000))
+    sheet, missing = Sheet(), dict[str, str]()
+    for size in sizes:
+        corpus = corpus_of(run, size)
+        with entered(run) as field:
+            asking = Asking(field, corpus)
+            asking.enter((OURS, BARE, SCAN) if run.is_quick or size > _LARGE else None, _WAYS)
+            for number in range(min(run.repeats, _REPEATS)):
+                for way in _WAYS:
+                    first = WARM + number * BATCH
+                    asking.ask(sheet, way, f"{way}, {size:,} chunks", number, first)
+            missing |= {f"{name}, {size:,} chunks": why for name, why in field.missing.items()}
+    if run.is_quick:
+        missing["peers"] = "they take part in the full run"
+    elif sizes[-1] > _LARGE:
+        missing["peers, more than 50,000 chunks"] = "to build their libraries takes too long here"
+    rows = []
+    for way, names, floor, note in (
+        (VECTOR, BY_INDEX, BARE, ", peers with an index"),
+        (VECTOR, BY_SCAN, SCAN, ", peers that look at all rows"),
+        (CONTEXT, None, BARE, ""),
+    ):
+        for size in sizes:
+            name = f"{way}, {size:,} chunks"
+            cells = sheet.cells(name, names)
+            rows.append(Row(name + note, "ms CPU", cells, floor=floor, why=_WHY))
+    return [
+        Table(
+            "Growth",
+            "As in the table of questions, for libraries of several sizes. Up to some 41,000 chunks "
+            "the engine looks at all rows, and has a graph from there on.",
+            rows,
+            COMMAND,
+            _targets(sheet, sizes),
+            missing,
+        )
+    ]
+
+
+def _targets(sheet: Sheet, sizes: tuple[int, ...]) -> list[str]:
+    """Growth that is slower than the floor's is not our doing."""
+    few, many = (sheet.cells(f"{CONTEXT}, {size:,} chunks") for size in (sizes[0], sizes[-1]))
+    if not all(name in cells for name in (OURS, BARE) for cells in (few, many)):
+        return []
+    ours, bare = (many[name].median / few[name].median for name in (OURS, BARE))
+    met = "met" if ours <= bare else "missed"
+    sizes_told = f"from {sizes[0]:,} to {sizes[-1]:,} chunks"
+    told = f"{ours:.2f} times beside {bare:.2f}, {met}"
+    return [f"{sizes_told} a question grows no faster than the engine's calls: {told}"]
