@@ -73,7 +73,7 @@ CALLS: dict[str, dict[str, int]] = {
 PEAK_BYTES: dict[str, float] = {
     "chunking by chars in windows": 0.22,
     "chunking by words in windows": 0.395,
-    "chunking at boundaries": 0.447,
+    "chunking at boundaries": 0.42,
     "chunking Markdown": 1.29,
     "stitching by the strategy": 23.5,
     "stitching by the overlap": 2.03,

@@ -5,10 +5,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from bench import page, plots
 from bench.figures import OURS, Cell, Row, Table
 from bench.machine import About, machine
-
-from bench import page, plots
 
 ABOUT = About(
     "2 cores", "3.11", "abc1234", {OURS: {"unchunk": "1.0"}}, {"raglite": "no wheel"},

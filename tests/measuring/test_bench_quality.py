@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bench import known, rivals
 from bench.contexts import NOTHING, Outcome, as_many, outcome
 from bench.figures import OURS, Table
 from bench.measures import quality
@@ -13,7 +14,6 @@ from bench.peers.quality_asked import FEW, grown, located
 from bench.running import Run
 from bench.vectors import KeptVectors
 
-from bench import known, rivals
 from evaluation import small_sets
 from unchunk.adapters.embed.hashing import HashingEmbedder
 from unchunk.evaluation.questions import Range

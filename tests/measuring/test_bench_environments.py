@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from bench import environments
 
 Wanted = Callable[[str], None]
