@@ -80,7 +80,7 @@ def _measure(
         return replace(about, failed={**about.failed, name: told})
     figures.write(results / f"{name}.json", tables)
     run.say("done")
-    day = machine.today(time.monotonic() - begun)
+    day = machine.now(time.monotonic() - begun, about.commit)
     failed = {one: why for one, why in about.failed.items() if one != name}
     return replace(about, measured={**about.measured, name: day}, failed=failed)
 
@@ -93,11 +93,13 @@ def _saying(name: str, begun: float) -> Callable[[str], None]:
 
 
 def _with_earlier(results: Path, about: machine.About) -> machine.About:
-    """What other measures gave before stays on the page, with its day."""
+    """What other measures gave before on this machine stays on the page, with its day and commit."""
     path = results / "about.json"
     if not path.exists():
         return about
     earlier = machine.About(**json.loads(path.read_text("utf-8")))
+    if (earlier.machine, earlier.python) != (about.machine, about.python):
+        return about
     return replace(
         about,
         versions={**earlier.versions, **about.versions},

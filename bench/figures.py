@@ -85,7 +85,9 @@ class Row:
         if self.best_peer in self.level_with:
             return "level"
         noise = self.cells[OURS].spread + self.cells[self.best_peer].spread
-        if abs(self.times(self.best_peer) - 1) <= noise:
+        ratio = self.times(self.best_peer)
+        # The same whoever of the two is ours.
+        if ratio and max(ratio, 1 / ratio) - 1 <= noise:
             return "level"
         return "ahead" if self.is_ahead else "behind"
 

@@ -31,6 +31,7 @@ TOPICS, LATENT = 300, 128
 OF_TOPIC, OF_DOCUMENT, OF_CHUNK, OF_QUESTION, EVERYWHERE = 0.5, 0.5, 1.0, 0.7, 0.02
 # Who builds a library, if not the player's own module.
 _BUILDERS = {"ours": "written"}
+_SOURCE = FILES.parents[1] / "src" / "unchunk"
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _BLOCK = 10_000
 
@@ -74,9 +75,11 @@ def note_of(corpus: Path, contestant: Contestant) -> dict[str, float]:
 def _mark(contestant: Contestant) -> str:
     """What is built depends on its versions, and on how it is done."""
     module = _BUILDERS.get(contestant.place, contestant.module)
-    files = [FILES / f"{module}.py", FILES / f"{contestant.environment}.txt"]
+    files = [FILES / f"{module}.py", FILES / f"{contestant.environment}.txt", Path(__file__)]
+    if module == _BUILDERS["ours"]:
+        files += sorted(_SOURCE.rglob("*.py"))
     told = [file.read_bytes() for file in files if file.exists()]
-    return hashlib.sha256(b"".join(told)).hexdigest()
+    return hashlib.sha256(b"".join([*told, repr(contestant.ways).encode()])).hexdigest()
 
 
 def model_of(run: Run) -> Path:

@@ -20,7 +20,9 @@ OWN = ("unchunk", "numpy", "qdrant-edge-py", "onnxruntime", "pypdfium2")
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """`measured` has for each measure the day and the seconds; `failed` why one gave nothing."""
+    """`measured` has for each measure when it was, of which commit, and how long it took; `failed`
+    why one gave nothing.
+    """
 
     machine: str
     python: str
@@ -48,8 +50,8 @@ def machine() -> str:
     return f"{os.cpu_count()} cores ({_processor()}), {gibibytes:.0f} GiB of memory, {release}"
 
 
-def today(seconds: float) -> str:
-    return f"{datetime.now(UTC):%Y-%m-%d}, {seconds:.0f} s"
+def now(seconds: float, commit: str) -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d} at {commit or 'no commit'}, {seconds:.0f} s"
 
 
 def _processor() -> str:
@@ -59,8 +61,8 @@ def _processor() -> str:
 
 
 def _commit() -> str:
-    """Nothing where there is no repository."""
-    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    """Nothing where there is no repository; `-dirty` where files are not as committed."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

@@ -12,7 +12,7 @@ from bench.machine import About
 _COLUMNS = 4
 _INTRO = """# Measured against the field
 
-Everything here was measured by `make bench`, side by side in the same run: each contestant in a
+Everything here was measured by `make bench`, each table side by side in one run: each contestant in a
 process and an environment of its own, taking turns, the same texts, chunks and vectors for all.
 A figure is the median of its repetitions, with half of the distance between the quartiles as its
 spread (±). Where a unit is a time, it is CPU time of the process and of all that it started; the
@@ -76,7 +76,7 @@ def _summary(tables: Sequence[Table]) -> Iterator[str]:
         floors = _range([row.times(row.floor) for row in _ours(table) if row.floor in row.cells])
         yield f"| [{table.title}](#{_anchor(table.title)}) | {counts} | {peers} | {floors} |"
     behind = [(table, row) for table in tables for row in _ours(table) if row.verdict == "behind"]
-    yield "\n### Where ours is not ahead\n"
+    yield "\n### Where ours is behind\n"
     yield "Nowhere." if not behind else "| row | best peer | ratio | why, and what it would take |"
     if behind:
         yield "|---|---|---|---|"

@@ -18,12 +18,12 @@ _LOOKED = 100
 
 _ELSEWHERE = (
     "Ours asks an index in a process of its own and reads the texts from a catalog on disk that "
-    "several processes may share; this peer has its index in the process that asks. How much of "
+    "several processes may share; most others have all of it in the process that asks. How much of "
     "the difference that is has not been broken down; it would take an index in the same process."
 )
 _WIDENS = (
     "Ours searches by meaning and by words, compares documents, and joins passages so that no "
-    "character comes twice; this peer looks up ten vectors and fetches what stands beside them."
+    "character comes twice; others look up ten vectors and fetch what stands beside or around them."
 )
 _APPROXIMATE = (
     "A graph with the engine's usual settings misses a few in a hundred; whoever looks at all "
@@ -86,7 +86,8 @@ def _singly(sheet: Sheet, chunks: int, missing: dict[str, str]) -> Table:
         "The same chunks, the same vectors, ten wanted, and vectors at no cost, so that the model "
         "is not in it. CPU is that of a process and of all that it starts. Contestants take turns "
         "batch by batch. The floor makes the very calls of the engine that our question makes, in "
-        "the process that is measured. Chunk-aware is what each library has for more than single "
+        "the process that is measured. By vector or by words alone ours has no call for users: its "
+        "index and its catalog are asked. Chunk-aware is what each library has for more than single "
         "chunks: ours searches by both ways, and joins neighbours into passages.",
         rows,
         COMMAND,

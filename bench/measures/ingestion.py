@@ -19,13 +19,14 @@ _BUILDING = 240.0
 _REPEATS = 3
 
 _MEMORY = (
-    "This peer keeps its library in memory and writes it at the end, all at once: a crash before "
-    "that loses all of it. Ours reads each file in a process apart, keeps its original and its "
-    "text, and has every document durable and searchable by meaning and by words as it comes."
+    "Ours reads each file in a process apart, keeps its original and its text, and has every "
+    "document durable and searchable by meaning and by words as it comes. Others keep chunks and "
+    "vectors only, and those that write a file at the end (FAISS, simple, in memory) lose all of "
+    "it in a crash before that."
 )
 _FEWER = (
     "Ours writes a new version beside the old one and removes that afterwards, so that a search "
-    "sees one or the other; this peer changes what it has in memory, or deletes first."
+    "sees one or the other; others delete first, or change what they have in memory."
 )
 
 
@@ -129,8 +130,9 @@ def _table(sheet: Sheet, documents: int, missing: dict[str, str]) -> Table:
         f"Taking in {documents} documents of some 75 chunks",
         "From files until they are durable and searchable, and nothing goes on in the background. "
         "Chunks of 1,000 characters with an overlap of 150. With free vectors, these come from a "
-        "table and what that takes is subtracted; with the model, all run the same ONNX file, text "
-        "by text. The floor has the texts cut and embedded beforehand, and gives points to the "
+        "table and what that takes is subtracted; with the model, all run the same network, text by "
+        "text. Ours has its processes and Haystack its server before the clock starts; a client of "
+        "Chroma is made after that. The floor has the texts cut and embedded beforehand, and gives points to the "
         "engine. The peers that keep their words' index in memory alone make it at each start, "
         "which is not in here.",
         [

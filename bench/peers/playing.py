@@ -111,6 +111,10 @@ class Player:
         """Leave what is open."""
 
 
+def _has_found(answer: Any) -> bool:  # noqa: ANN401 -- each library has its own
+    return bool(len(answer)) if hasattr(answer, "__len__") else answer is not None
+
+
 class Took(NamedTuple):
     cpu: float
     wall: float
@@ -158,7 +162,8 @@ class Game:
         return took(lambda: self._player.open(Path(folder), self._embedding, ways))
 
     def ask(self, way: str, questions: list[str]) -> Took:
-        return took(lambda: len(self._player.ask(way, questions)))
+        """Tells how many of the questions found something."""
+        return took(lambda: sum(map(_has_found, self._player.ask(way, questions))))
 
     def ask_at_once(self, way: str, questions: list[str], clients: int) -> Took:
         return took(lambda: self._player.ask_at_once(way, questions, clients))

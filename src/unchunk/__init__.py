@@ -136,14 +136,21 @@ _ROOMS = {
 }
 
 
-def __getattr__(name: str) -> object:
-    for room, names in _ROOMS.items():
-        if name in names.split():
-            its_name = "open_library" if name == "open" else name
-            found: object = getattr(import_module(f"{__name__}.{room}"), its_name)
-            globals()[name] = found
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Rooms that are read as attributes of the package.
+_OPEN_ROOMS = ("domain", "errors", "ports")
+
+if not TYPE_CHECKING:  # which would take any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name in _OPEN_ROOMS:
+            return import_module(f"{__name__}.{name}")
+        for room, names in _ROOMS.items():
+            if name in names.split():
+                its_name = "open_library" if name == "open" else name
+                found = getattr(import_module(f"{__name__}.{room}"), its_name)
+                globals()[name] = found
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

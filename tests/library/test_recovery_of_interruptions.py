@@ -420,3 +420,25 @@ def test_in_a_library_that_is_closed_nothing_counts_as_purged(home: Home) -> Non
 
     home.run(in_time(closed))
     home.run(in_time(after))
+
+
+def test_who_is_cancelled_before_its_turn_to_become_live_stays_a_draft(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(engine: Engine) -> None:
+        gate = hold(monkeypatch, part(engine, "catalog"), "go_live")
+        first = asyncio.create_task(engine.add(home.file("whale.md", WHALE)))
+        await gate.reached.wait()
+        second = asyncio.create_task(engine.add(home.file("harbour.md", HARBOUR)))
+        waiting = engine._flow.committer
+        await until(lambda: len(waiting._waiting) == 1)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        assert waiting._waiting == []
+        gate.opened.set()
+        await first
+        assert {one.name for one in await engine.documents() if one.live} == {"whale.md"}
+        assert (await engine.doctor()).findings == ()
+
+    home.run(in_time(work))

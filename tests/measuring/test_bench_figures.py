@@ -53,3 +53,9 @@ def test_what_a_paired_test_cannot_tell_apart_is_level() -> None:
     assert Row("found", "nDCG", cells, "more").verdict == "behind"
     assert Row("found", "nDCG", cells, "more", level_with=["fusion"]).verdict == "level"
     assert Row("found", "nDCG", cells, "more", level_with=["scan"]).verdict == "behind"
+
+
+def test_a_verdict_is_the_same_from_either_side() -> None:
+    slow, fast = [1.0, 1.5, 2.3], [0.7, 1.0, 1.4]
+    verdicts = {row(slow, fast).verdict, row(fast, slow).verdict}
+    assert verdicts in ({"level"}, {"ahead", "behind"})

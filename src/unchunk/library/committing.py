@@ -11,6 +11,7 @@ from unchunk.library.writing import commit
 
 T = TypeVar("T")
 R = TypeVar("R")
+_Entry = tuple[Whole, asyncio.Future[set[DocumentId]]]
 
 
 class Committer:
@@ -21,24 +22,33 @@ class Committer:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._waiting: list[tuple[Whole, asyncio.Future[set[DocumentId]]]] = []
+        self._waiting: list[_Entry] = []
+        self._group: asyncio.Future[None] | None = None
         self._turn = asyncio.Lock()
 
     async def commit(self, whole: Whole) -> bool:
         """Return when the version is live; False if its document was deleted meanwhile."""
-        done: asyncio.Future[set[DocumentId]] = asyncio.get_running_loop().create_future()
-        self._waiting.append((whole, done))
-        async with self._turn:
-            if not done.done():
-                # Goes on if whoever waits here is cancelled: others are in the group, too. And is
-                # waited for: what it works with is let go of afterwards.
-                group = asyncio.ensure_future(self._commit_all())
-                try:
-                    await asyncio.shield(group)
-                except asyncio.CancelledError:
-                    await asyncio.wait([group])
-                    raise
-        return whole.version.document in await done
+        entry = whole, asyncio.get_running_loop().create_future()
+        self._waiting.append(entry)
+        try:
+            async with self._turn:
+                if not entry[1].done():
+                    # Goes on if whoever waits here is cancelled: others are in the group, too.
+                    self._group = asyncio.ensure_future(self._commit_all())
+                    await asyncio.shield(self._group)
+        except asyncio.CancelledError:
+            await self._withdraw(entry)
+            raise
+        return whole.version.document in await entry[1]
+
+    async def _withdraw(self, entry: _Entry) -> None:
+        """Take back what nobody began. What is on its way is waited for: what it works with is let
+        go of afterwards.
+        """
+        if any(one is entry for one in self._waiting):
+            self._waiting = [one for one in self._waiting if one is not entry]
+        elif self._group is not None:
+            await asyncio.wait([self._group])
 
     async def _commit_all(self) -> None:
         group, self._waiting = self._waiting, []

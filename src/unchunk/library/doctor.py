@@ -108,7 +108,7 @@ async def _settled(
 
 
 def _told(faults: Sequence[_Fault]) -> list[tuple[str, str]]:
-    return [(fault.kind, fault.message) for fault in faults]
+    return sorted((fault.kind, fault.message) for fault in faults)
 
 
 async def _again(parts: Parts, document: Document | None) -> Document | None:
