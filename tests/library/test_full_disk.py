@@ -36,8 +36,8 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
     )
     if "full:" not in done.stdout:
         pytest.skip(f"this system lets nobody make a small disk: {done.stderr.strip()}")
-    assert "full: 1" in done.stdout
-    assert "again: 0" in done.stdout
-    assert "doctor: 0" in done.stdout
+    assert "full: 1\n" in done.stdout
+    assert "again: 0\n" in done.stdout
+    assert "doctor: 0\n" in done.stdout
     assert "Traceback" not in done.stderr
     assert "space" in done.stderr or "full" in done.stderr or "waiting" in done.stdout

@@ -442,7 +442,7 @@ def test_a_killed_index_is_an_error_that_says_so_and_the_next_question_is_answer
         assert running is not None
         os.kill(pid, signal.SIGSTOP)
         asking = asyncio.create_task(engine.retrieve(QUESTION))
-        await until(lambda: len(running._waiting) == 2)
+        await until(lambda: len(running._waiting) == 1)
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(IndexUnavailableError, match="killed by signal 9; the next call starts"):
             await asking
