@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-.PHONY: run test test-here test-cluster demo setup setup-dev browser postgres valgrind check format docs bench bench-quick constraints clean
+.PHONY: run test test-here test-cluster coverage demo setup setup-dev browser postgres valgrind check format docs bench bench-quick constraints clean
 .DEFAULT_GOAL := run
 
 run: setup ## the page, with a small library to ask; it prints its address
@@ -19,7 +19,10 @@ demo: setup ## the command line: a small library, a question to it, and a recove
 test: setup-dev browser postgres valgrind check ## everything: checks, then all tests, on one machine and many
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-here test-cluster
 
-test-here: ## all tests with branch coverage
+test-here: ## all tests
+	$(BIN)/pytest -n 3 --dist loadfile
+
+coverage: setup-dev browser postgres valgrind ## the same with branch coverage, which takes longer
 	$(BIN)/pytest -n 3 --dist loadfile --cov --cov-report=term
 
 test-cluster: ## the end-to-end tests against two servers, three workers, Qdrant nodes, PostgreSQL
