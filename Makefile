@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
+# Files in their order: sorted by how many tests they have, the slow ones, which have few, come last.
+MANY := -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-here test-cluster coverage demo setup setup-dev browser postgres valgrind check format docs bench bench-quick constraints clean
+.PHONY: run test test-here test-cluster coverage demo setup setup-dev system check format docs bench bench-quick constraints clean
 .DEFAULT_GOAL := run
 
 run: setup ## the page, with a small library to ask; it prints its address
@@ -16,51 +18,48 @@ demo: setup ## the command line: a small library, a question to it, and a recove
 	@$(BIN)/unchunk stitch examples/chunks.jsonl --output output
 	@echo "Now try your own: $(BIN)/unchunk add FOLDER; $(BIN)/unchunk ask QUESTION"
 
-test: setup-dev browser postgres valgrind check ## everything: checks, then all tests, on one machine and many
+test: ## everything: checks, then all tests, on one machine and many
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target check system
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-here test-cluster
 
 test-here: ## all tests
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest $(MANY)
 
-coverage: setup-dev browser postgres valgrind ## the same with branch coverage, which takes longer
-	$(BIN)/pytest -n 3 --dist loadfile --cov --cov-report=term
+coverage: setup-dev system ## the same with branch coverage, which takes longer
+	$(BIN)/pytest $(MANY) --cov --cov-report=term
 
 test-cluster: ## the end-to-end tests against two servers, three workers, Qdrant nodes, PostgreSQL
 	$(BIN)/pytest --stack cluster --no-cov -p no:cacheprovider
 
 setup: $(STAMP) ## .venv with the package in it
 
+setup-dev: $(STAMP).dev ## and what the tests need
+
 $(STAMP): pyproject.toml constraints.txt
+	$(call install,.)
+
+$(STAMP).dev: pyproject.toml constraints.txt
+	$(call install,.[dev])
+	@touch $(STAMP)
+
+define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "unchunk needs Python 3.11 or newer; run: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Installing unchunk into .venv ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'
 	@touch $@
+endef
 
-setup-dev: $(STAMP).dev
-
-$(STAMP).dev: $(STAMP)
-	@echo "Installing what the tests need into .venv ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch $@
-
-browser: ## the tests of the page drive Debian's Chromium; without it they are skipped
-	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
-	  { echo "Installing Chromium for the tests of the page ..."; \
-	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
-
-postgres: ## the tests start a PostgreSQL of their own; without it those that need it are skipped
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || \
-	  ! command -v apt-get >/dev/null || \
-	  { echo "Installing PostgreSQL for the tests ..."; mkdir -p /etc/postgresql-common && \
+system: ## what the tests use of Debian; what is not there, and cannot be installed, is skipped
+	@wanted=""; \
+	command -v chromium >/dev/null || wanted="$$wanted chromium"; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || wanted="$$wanted postgresql"; \
+	command -v valgrind >/dev/null || wanted="$$wanted valgrind"; \
+	[ -z "$$wanted" ] || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  { echo "Installing for the tests:$$wanted ..."; mkdir -p /etc/postgresql-common && \
 	    echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf && \
-	    apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null; }
-
-valgrind: ## the guard counts instructions with it; without it that is skipped
-	@command -v valgrind >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
-	  { echo "Installing Valgrind for the guard that counts work ..."; \
-	    apt-get update -qq && apt-get install -y -qq --no-install-recommends valgrind >/dev/null; }
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends $$wanted >/dev/null; }
 
 check: setup-dev ## format, lint, strict types, import rules
 	$(BIN)/ruff format --check .

@@ -17,6 +17,11 @@ class Difference(NamedTuple):
     high: float
     p: float
 
+    @property
+    def turned(self) -> "Difference":
+        """Theirs less ours."""
+        return Difference(-self.gain, -self.high, -self.low, self.p)
+
     def __str__(self) -> str:
         p = "p<0.001" if self.p < 0.001 else f"p={self.p:.3f}"
         return f"{self.gain:+z.3f} [{self.low:+z.3f}, {self.high:+z.3f}] {p}"
@@ -34,9 +39,8 @@ def differences(every: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
     return dict(sorted(found.items(), key=lambda one: one[1].gain))
 
 
-def behind(name: str, found: Difference) -> str:
-    """A sentence on a peer that is ahead."""
-    ahead = Difference(-found.gain, -found.high, -found.low, found.p)
-    if found.p >= SURE:
+def behind(name: str, ahead: Difference) -> str:
+    """A sentence on a peer that is ahead by so much."""
+    if ahead.p >= SURE:
         return f"{name} is ahead by {ahead}, which these questions cannot tell from chance."
     return f"{name} is ahead by {ahead}."

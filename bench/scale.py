@@ -32,13 +32,14 @@ from clusters import cluster
 from databases import postgres_running, schema_in
 from servers import qdrant
 from unchunk.engine import Engine
+from unchunk.library.ingest import Outcome
 from unchunk.settings import load
 from unchunk.wiring import open_engine
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 _A_DOCUMENT, _AT_ONCE = 100, 100
 _CHUNK, _WORD = 800, 6.5
-_QUESTIONS = 200
+_QUESTIONS, _ATTEMPTS = 200, 10
 Figures = dict[str, Any]
 
 
@@ -135,14 +136,26 @@ async def _built(engine: Engine, wanted: int) -> tuple[int, list[str]]:
                 path = Path(name) / f"{mark}.txt"
                 path.write_text(_text(words, source, mark), "utf-8")
                 paths.append(path)
-            outcomes = await engine.add(*paths)
-            assert all(one.result == "added" for one in outcomes), outcomes
+            outcomes = await _taken_in(engine, paths)
             chunks += sum(one.chunks for one in outcomes)
             for path in paths:
                 path.unlink()
             print(f"\r{chunks:>9} chunks", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     return chunks, marks
+
+
+async def _taken_in(engine: Engine, paths: Sequence[Path]) -> list[Outcome]:
+    """What an index that is too busy to answer leaves waiting is tried again, as a worker would."""
+    outcomes = await engine.add(*paths)
+    for _ in range(_ATTEMPTS):
+        waiting = [one for one in outcomes if one.result == "waiting"]
+        if not waiting:
+            break
+        print(f"\n{len(waiting)} wait: {waiting[0].error}", file=sys.stderr)
+        outcomes = [one for one in outcomes if one not in waiting] + await engine.retry()
+    assert all(one.result == "added" for one in outcomes), outcomes
+    return outcomes
 
 
 def _vocabulary() -> tuple[list[str], list[float]]:

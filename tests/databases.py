@@ -36,7 +36,7 @@ def _programs() -> Path:
     """Where the newest PostgreSQL is that Debian installed."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_number)
     if not found:
-        missing("PostgreSQL is not installed: apt-get install postgresql, or run make postgres")
+        missing("PostgreSQL is not installed: apt-get install postgresql, or run make system")
     return found[-1].parent
 
 

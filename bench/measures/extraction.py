@@ -82,12 +82,14 @@ def _why(row: Row) -> str:
 
 
 def chosen(name: str, paths: Sequence[Path]) -> Files:
-    """Those that PDFium opens without a password."""
+    """All but those that ask for a password; of one that PDFium cannot open no pages are known."""
     found: dict[Path, int] = {}
     for path in paths:
         try:
             document = pypdfium2.PdfDocument(path)
-        except pypdfium2.PdfiumError:
+        except pypdfium2.PdfiumError as error:
+            if error.err_code != pypdfium2.raw.FPDF_ERR_PASSWORD:
+                found[path] = 0
             continue
         found[path] = len(document)
         document.close()

@@ -90,8 +90,8 @@ class Found:
     def add(self, what: str, unit: str, values: Values, better: Better = "more") -> None:
         """A row, with the paired differences of ours from each of the others."""
         found = differences({name: it for name, it in values.items() if name != IDEAL})
-        sign = 1 if better == "more" else -1
-        why = " ".join(behind(it, one) for it, one in found.items() if sign * one.gain < 0)
+        ahead = {it: one.turned if better == "more" else one for it, one in found.items()}
+        why = " ".join(behind(it, one) for it, one in ahead.items() if one.gain > 0)
         cells = {name: Cell([mean(it)]) for name, it in values.items()}
         floor = IDEAL if IDEAL in values else ""
         level = [name for name, one in found.items() if one.p >= SURE]

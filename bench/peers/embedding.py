@@ -3,6 +3,7 @@
 Needs only numpy, and for the model what runs it, so that it runs in any interpreter.
 """
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from bench.peers.asked import Corpus, Rows
 from bench.peers.measure import DIMENSIONS
 
 _TABLE = 4096
-_THREADS = 2
+_THREADS = len(os.sched_getaffinity(0))
 
 
 class Embedding:

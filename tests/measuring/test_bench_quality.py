@@ -52,10 +52,16 @@ def test_the_nearest_rival_comes_first() -> None:
 
 
 def test_a_peer_that_is_ahead_is_told_with_its_interval_the_right_way_round() -> None:
-    chance = behind("Peer", difference([0.0, 0.5], [1.0, 0.5]))
+    chance = behind("Peer", difference([0.0, 0.5], [1.0, 0.5]).turned)
     assert chance.startswith("Peer is ahead by +0.500 [+0.000, +1.000] p=1.000, which")
-    sure = behind("Peer", difference([0.0] * 10, [1.0] * 10))
+    sure = behind("Peer", difference([0.0] * 10, [1.0] * 10).turned)
     assert sure == "Peer is ahead by +1.000 [+1.000, +1.000] p=0.002."
+
+
+def test_where_less_is_better_who_has_less_is_ahead() -> None:
+    found = quality.Found()
+    found.add("twice", "%", {OURS: [3.0] * 10, "Peer": [1.0] * 10}, "less")
+    assert found.rows[0].why == "Peer is ahead by +2.000 [+2.000, +2.000] p=0.002."
 
 
 def test_a_context_has_as_many_tokens_in_the_mean() -> None:

@@ -76,3 +76,23 @@ def test_a_blend_of_scores_that_are_all_alike_holds_them_all_for_good() -> None:
     alike = [Ranking("dense", [("a", 0.5), ("b", 0.5)]), Ranking("lexical", [])]
     assert blend(0.5)(alike) == {"a": 0.5, "b": 0.5}
     assert blend(0.5)([]) == {}
+
+
+def test_what_is_first_by_words_is_not_outvoted_by_many_that_mean_something_like_it() -> None:
+    alike = [(f"near {at}", 0.9 - at / 1000) for at in range(50)]
+    rankings = [Ranking("dense", alike), Ranking("lexical", [("exact", 20.0), ("word", 1.0)])]
+    order = [key for key, _ in best_first(blend(0.6)(rankings))]
+    assert order.index("exact") == 4
+    assert [key for key in order if key.startswith("near")] == [key for key, _ in alike]
+    assert best_first(blend(1)(rankings))[4][0] == "near 4"  # by meaning alone is by meaning alone
+    assert best_first(blend(0)(rankings))[0][0] == "exact"
+
+
+@given(RANKINGS, st.floats(0.1, 0.9))
+def test_whoever_is_first_by_one_way_is_among_the_best_few(
+    rankings: list[list[int]], alpha: float
+) -> None:
+    ways = zip(("dense", "lexical"), rankings, strict=False)
+    given = [Ranking(way, [(key, 1 / at) for at, key in enumerate(it, 1)]) for way, it in ways]
+    order = [key for key, _ in best_first(blend(alpha)(given))]
+    assert all(order.index(it.scored[0][0]) <= 5 for it in given if it.scored)

@@ -1,5 +1,6 @@
 """Several rankings into one. Engines differ in how they fuse, so it is done here."""
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -8,6 +9,8 @@ K = TypeVar("K", bound=Hashable)
 
 # The usual constant of reciprocal rank fusion: how slowly a rank's worth falls.
 _SLOWNESS = 60
+# Whoever is first by one way is not below this place, whatever the other way says.
+_LEADERS = 5
 
 
 class Ranking(NamedTuple):
@@ -43,19 +46,28 @@ class _Ranks:
 class blend:  # noqa: N801 - used as the function that it nearly is
     """`alpha` times dense plus the rest times lexical, each scaled from its floor to its best.
 
-    What one way did not find has nothing of it.
+    What one way did not find has nothing of it. But the first of each way is among the best few:
+    the one chunk that has the number of a part is not to be outvoted by many that read like it.
     """
 
     alpha: float
 
     def __call__(self, rankings: Sequence[Ranking]) -> dict[Any, float]:
         fused: dict[Any, float] = {}
+        leaders = []
         for ranking in rankings:
             weight = self.alpha if ranking.way == "dense" else 1 - self.alpha
+            if weight and ranking.scored:
+                leaders.append(ranking.scored[0][0])
             low, high = _range(ranking)
             for key, score in ranking.scored:
                 scaled = (score - low) / (high - low) if high > low else 1.0
                 fused[key] = fused.get(key, 0.0) + weight * max(scaled, 0.0)
+        if len(fused) > _LEADERS:
+            bar = sorted(fused.values(), reverse=True)[_LEADERS - 1]
+            for key in leaders:
+                if fused[key] < bar:
+                    fused[key] = math.nextafter(bar, math.inf)
         return fused
 
 
