@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import httpx2
 
-from unchunk.adapters.embed.attempts import TRANSIENT, Patience, asked_wait
+from unchunk.adapters.embed.attempts import Patience
 from unchunk.adapters.embed.endpoints import Endpoint, read_vectors
 from unchunk.errors import InvalidSettingError, ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Vectors
+from unchunk.ports.replies import TRANSIENT, asked_wait
 from unchunk.telemetry import trace_headers
 
 _NOT_UNDERSTOOD = frozenset({400, 415, 422})

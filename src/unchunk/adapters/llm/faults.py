@@ -8,8 +8,8 @@ from openai import APIConnectionError, APIStatusError
 
 from unchunk.adapters.llm.chunks import StreamedError
 from unchunk.adapters.llm.endpoints import Endpoint
-from unchunk.adapters.llm.patience import TRANSIENT, asked_wait
 from unchunk.errors import ProviderRefusedError, ProviderUnavailableError, UnchunkError
+from unchunk.ports.replies import TRANSIENT, asked_wait
 
 _HINTS = {
     401: "; check the key",

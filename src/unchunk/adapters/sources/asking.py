@@ -7,7 +7,7 @@ import httpx2
 
 from unchunk.adapters.sources.addresses import check_address, is_here, shown_address
 from unchunk.adapters.sources.bounds import Body, Bounds, parsed
-from unchunk.adapters.sources.patience import TRANSIENT, asked_wait, patiently
+from unchunk.adapters.sources.patience import patiently
 from unchunk.errors import (
     IntegrityError,
     NotFoundError,
@@ -15,6 +15,7 @@ from unchunk.errors import (
     ProviderUnavailableError,
     UnchunkError,
 )
+from unchunk.ports.replies import TRANSIENT, asked_wait
 from unchunk.telemetry import trace_headers
 
 _SHOWN = 400

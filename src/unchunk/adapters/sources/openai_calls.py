@@ -20,7 +20,7 @@ from openai.lib.azure import BaseAzureClient
 from unchunk.adapters.sources.addresses import shown_address
 from unchunk.adapters.sources.bounds import Body, Bounds, parsed
 from unchunk.adapters.sources.openai_clients import Client, in_thread, prepared
-from unchunk.adapters.sources.patience import TRANSIENT, asked_wait, patiently
+from unchunk.adapters.sources.patience import patiently
 from unchunk.errors import (
     IntegrityError,
     NotFoundError,
@@ -28,6 +28,7 @@ from unchunk.errors import (
     ProviderUnavailableError,
     UnchunkError,
 )
+from unchunk.ports.replies import TRANSIENT, asked_wait
 
 _KEY_LIKE = re.compile(r"\b(?:sk|key)-[\w*.-]+")
 _SHOWN = 300

@@ -2,10 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import isfinite
+from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import TypeVar
 
@@ -14,8 +11,6 @@ from unchunk.errors import ProviderUnavailableError
 
 T = TypeVar("T")
 
-# 409 and 425: try later. 529: overloaded, for some.
-TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 20.0
 
 
@@ -68,19 +63,3 @@ def wait_after(failures: int, asked: float | None) -> float:
     bound = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (failures - 1))
     own = random.uniform(bound / 2, bound)  # noqa: S311 -- spreads load, protects nothing
     return own if asked is None else max(asked, own)
-
-
-def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a reply asks to wait; None if it does not, or not so that it is clear."""
-    try:
-        for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-            given = headers.get(name, "").strip()
-            if given.replace(".", "", 1).isdecimal():
-                asked = float(given) / unit
-                return asked if isfinite(asked) else None
-        when = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
