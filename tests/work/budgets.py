@@ -73,8 +73,8 @@ CALLS: dict[str, dict[str, int]] = {
 PEAK_BYTES: dict[str, float] = {
     "chunking by chars in windows": 0.22,
     "chunking by words in windows": 0.395,
-    "chunking at boundaries": 0.42,
-    "chunking Markdown": 1.29,
+    "chunking at boundaries": 0.327,
+    "chunking Markdown": 1.22,
     "stitching by the strategy": 23.5,
     "stitching by the overlap": 2.03,
     "fusing by rank": 1.3,
@@ -89,8 +89,8 @@ PEAK_BYTES: dict[str, float] = {
 INSTRUCTIONS: dict[str, float] = {
     "chunking by chars in windows": 0.0164,
     "chunking by words in windows": 0.37,
-    "chunking at boundaries": 0.363,
-    "chunking Markdown": 0.466,
+    "chunking at boundaries": 0.16,
+    "chunking Markdown": 0.238,
     "stitching by the strategy": 2.8,
     "stitching by the overlap": 0.0111,
     "fusing by rank": 0.122,

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from unchunk.domain import ChunkingStrategy
-from unchunk.text.graphemes import border_after, border_before
-from unchunk.text.sentences import sentence_starts
+from unchunk.text.graphemes import border_after, border_before, two_plain
+from unchunk.text.sentences import first_sentence, last_sentence
 from unchunk.text.units import end_of, unit_at, units_before
 
 _BLANK_LINE = re.compile(r"\n(?:[^\S\n]*+\n)++")
+_BLANKS = re.compile(r"\n[^\S\n]++\n")
 _WORD_START = re.compile(r"\s(?=\S)")
 _LINE_CLOSERS = ".!?…:;。！？：；)]}”’»>\"'"
 
@@ -28,17 +29,19 @@ class Solids(NamedTuple):
 
     def around(self, offset: int) -> tuple[int, int] | None:
         """The part that a cut at `offset` would cut."""
-        part = bisect_left(self.starts, offset) - 1
-        if part < 0 or self.ends[part] <= offset:
+        starts, ends = self
+        part = bisect_left(starts, offset) - 1
+        if part < 0 or ends[part] <= offset:
             return None
-        return self.starts[part], self.ends[part]
+        return starts[part], ends[part]
 
     def last_edge(self, offset: int) -> int:
         """The last place at or before `offset` where a part begins or ends, or -1."""
-        part = bisect_right(self.starts, offset) - 1
+        starts, ends = self
+        part = bisect_right(starts, offset) - 1
         if part < 0:
             return -1
-        return self.ends[part] if self.ends[part] <= offset else self.starts[part]
+        return ends[part] if ends[part] <= offset else starts[part]
 
 
 NO_SOLIDS = Solids()
@@ -52,14 +55,15 @@ def split(
     solids: Solids = NO_SOLIDS,
 ) -> Iterator[tuple[int, int]]:
     """Cut `part` of the text, whose units begin at `bounds`, into overlapping chunks."""
+    size, overlap, in_chars = strategy.size, strategy.overlap, isinstance(bounds, range)
     start, last = part
     covered = start
     while True:
-        limit = end_of(bounds, unit_at(bounds, start) + strategy.size)
+        limit = start + size if in_chars else end_of(bounds, unit_at(bounds, start) + size)
         if limit >= last:
             yield start, last
             return
-        end = _best_end(text, (start, limit), covered, solids)
+        end = _best_end(text, start, limit, covered, solids)
         if end <= covered and start < covered:
             start = covered  # what comes next does not fit beside the overlap, which gives way
             continue
@@ -68,21 +72,31 @@ def split(
         yield start, end
         if end >= last:
             return
-        start = _next_start(text, bounds, strategy.overlap, (start, end), solids)
         covered = end
+        if overlap:
+            back = (
+                end - overlap if in_chars else bounds[max(0, units_before(bounds, end) - overlap)]
+            )
+            start = _next_start(text, start, back, end, solids)
+        else:
+            start = end
 
 
-def _best_end(text: str, window: tuple[int, int], covered: int, solids: Solids) -> int:
+def _best_end(text: str, start: int, limit: int, covered: int, solids: Solids) -> int:
     """The best place to cut behind `covered`; if there is none, `covered` or less."""
-    start, limit = window
-    if solid := solids.around(limit):
-        return solid[0]
-    low = max(covered, (start + limit) // 2)
-    edge = solids.last_edge(limit)
-    if edge > low:
-        at = _last_paragraph(text, edge - 1, limit) or edge
-    else:
-        at = _last_place(text, low, limit) or limit
+    low = (start + limit) // 2
+    if low < covered:  # noqa: PLR1730 -- a call of `max` is 3% of all the time
+        low = covered
+    at = 0
+    if solids is not NO_SOLIDS:
+        if solid := solids.around(limit):
+            return solid[0]
+        edge = solids.last_edge(limit)
+        if edge > low:
+            at = _last_paragraph(text, edge - 1, limit) or edge
+    at = at or _last_place(text, low, limit) or limit
+    if at > covered and two_plain(text, at - 1):
+        return at
     border = border_before(text, at, covered)
     return border if border > covered else border_before(text, limit, covered)
 
@@ -92,14 +106,23 @@ def _last_place(text: str, low: int, limit: int) -> int:
     line = text.rfind("\n", low, limit) + 1
     return (
         (line and (_last_paragraph(text, low, line) or _last_closed_line(text, low, line)))
-        or _last_sentence(text, low, limit)
+        # Most often it is near: the whole window is read only if its later half has none.
+        or last_sentence(text, (low + limit) // 2, limit)
+        or last_sentence(text, low, limit)
         or line
         or _last_word(text, low, limit)
     )
 
 
 def _last_paragraph(text: str, low: int, limit: int) -> int:
-    return max(map(re.Match.end, _BLANK_LINE.finditer(text, low, limit)), default=0)
+    empty = text.rfind("\n\n", low, limit)
+    if empty >= 0:
+        low = empty + 1
+        if low == limit - 1:
+            return limit
+    if blanks := _BLANKS.search(text, low, limit):  # a later blank line that is not empty
+        return max(map(re.Match.end, _BLANK_LINE.finditer(text, blanks.start(), limit)))
+    return empty + 2 if empty >= 0 else 0
 
 
 def _last_closed_line(text: str, low: int, limit: int) -> int:
@@ -116,12 +139,6 @@ def _last_closed_line(text: str, low: int, limit: int) -> int:
     return newline + 1
 
 
-def _last_sentence(text: str, low: int, limit: int) -> int:
-    # Most often it is near: the whole window is read only if its later half has none.
-    later = max(sentence_starts(text, (low + limit) // 2, limit), default=0)
-    return later or max(sentence_starts(text, low, limit), default=0)
-
-
 def _last_word(text: str, low: int, limit: int) -> int:
     window = text[low:limit]
     if window[-1:].isspace():
@@ -130,28 +147,27 @@ def _last_word(text: str, low: int, limit: int) -> int:
     return limit - len(words[1]) if len(words) > 1 else 0
 
 
-def _next_start(
-    text: str,
-    bounds: Sequence[int],
-    overlap: int,
-    chunk: tuple[int, int],
-    solids: Solids,
-) -> int:
-    """Not more than `overlap` units before the chunk's end, where a sentence or word begins.
+def _next_start(text: str, start: int, back: int, end: int, solids: Solids) -> int:
+    """Between `back` and the chunk's end, where a sentence or word begins.
 
     A sentence that begins in the later half would leave little of the overlap: then a word.
     """
-    start, end = chunk
-    earliest = max(bounds[max(0, units_before(bounds, end) - overlap)], start + 1)
+    earliest = back if back > start else start + 1
     if earliest >= end:
         return end
-    for at in sentence_starts(text, max(start, earliest - 4), (earliest + end) // 2):
-        if at >= earliest:
-            break
-    else:
-        at = _next_word(text, earliest, end) or earliest
-    while at < end and (solid := solids.around(at)):
-        at = _next_word(text, solid[1], end) or end
+    before = earliest - 4
+    if before < start:  # noqa: PLR1730 -- as above
+        before = start
+    at = (
+        first_sentence(text, before, (earliest + end) // 2, earliest)
+        or _next_word(text, earliest, end)
+        or earliest
+    )
+    if solids is not NO_SOLIDS:
+        while at < end and (solid := solids.around(at)):
+            at = _next_word(text, solid[1], end) or end
+    if two_plain(text, at - 1):
+        return at
     return min(border_after(text, at, start), end)
 
 

@@ -13,7 +13,7 @@ from unchunk.domain import Boundaries, ChunkingStrategy, Span
 from unchunk.errors import InvalidStrategyError, InvalidTextError
 from unchunk.text.boundaries import Solids, split
 from unchunk.text.markdown import read_outline
-from unchunk.text.units import measure, unit_at, units_before
+from unchunk.text.units import fitting, measure
 from unchunk.text.windows import windows
 
 
@@ -40,9 +40,10 @@ def chunk(
     if boundaries == "window":
         return windows(text, strategy)
     if boundaries == "markdown":
-        return list(_markdown_chunks(text, strategy))
+        return _markdown_chunks(text, strategy)
     bounds = measure(text, strategy)
-    return [Span(*edges) for edges in split(text, bounds, strategy, (0, len(text)))]
+    edges = split(text, bounds, strategy, (0, len(text)))
+    return [Span(start, end) for start, end in edges]
 
 
 def chunk_text(content: str, max_words: int = 320, overlap_words: int = 80) -> list[str]:
@@ -63,14 +64,11 @@ def uncovered(spans: Iterable[Span]) -> Iterator[Span]:
             covered = span.end
 
 
-def _markdown_chunks(text: str, strategy: ChunkingStrategy) -> Iterator[Span]:
+def _markdown_chunks(text: str, strategy: ChunkingStrategy) -> list[Span]:
     outline, bounds = read_outline(text), measure(text, strategy)
-    fitting = [
-        (start, end)
-        for start, end in outline.solids
-        if units_before(bounds, end) - unit_at(bounds, start) <= strategy.size
+    solids = Solids(*zip(*fitting(bounds, outline.solids, strategy.size), strict=True))
+    return [
+        Span(start, end, outline.path_of(text, start, end))
+        for section in outline.sections(text)
+        for start, end in split(text, bounds, strategy, section, solids)
     ]
-    solids = Solids([start for start, _ in fitting], [end for _, end in fitting])
-    for section in outline.sections(text):
-        for start, end in split(text, bounds, strategy, section, solids):
-            yield Span(start, end, outline.path_of(text, start, end))

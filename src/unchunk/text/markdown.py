@@ -7,18 +7,26 @@ that can matter; it is no parser. Headings in quotes, lists, code and HTML do no
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from operator import attrgetter
 from typing import NamedTuple
 
 # Only lines that begin like this are looked at. A line begins behind a newline, so the text
 # is read with one put before it: a match then starts where its line starts in the text itself.
+# What most lines fail by comes first. Most fences are blocks, which are matched whole: they begin
+# at the margin, and the next marks that are long enough close them there.
 _NOTABLE = re.compile(
-    r"\n(?P<indent>[ \t]*+)(?:"
+    r"\n(?P<indent>[ \t]*+)(?=[#`~<=|:-])(?:"
     r"(?P<hashes>#{1,6}+)(?=[ \t\r\n]|\Z)"
+    r"|(?P<block>(?<=\n)(?P<marks>`{3,}+)[^\n`]*+\n[^`]*+(?:(?!(?P=marks))`++[^`]*+)*+"
+    r"(?<=\n)(?P=marks)`*+[^\S\n]*+(?:\n|\Z))"
     r"|(?P<fence>`{3,}+(?![^\n`]*+`)|~{3,}+)"
     r"|(?P<html><(?:!--|(?i:pre|script|style|textarea)\b))"
     r"|(?P<rule>=++|[-|: \t]++)(?=[ \t\r]*+(?:\n|\Z))"
     r")"
+)
+# What may end a fence: marks alone on a line, or a heading.
+_FENCE_END = re.compile(
+    r"\n(?:[ \t]*+(?P<marks>`{3,}+|~{3,}+)[^\S\n]*+(?=\n|\Z)"
+    r"| {0,3}+(?P<hashes>#{1,6}+)(?=[ \t\r\n]|\Z))"
 )
 _FRONT_MATTER = re.compile(
     r"---[ \t]*+\r?\n(?=\S)(?:(?!---|\.\.\.)[^\n]*+\n)*+(?:---|\.\.\.)[ \t\r]*+(?:\n|\Z)"
@@ -47,9 +55,12 @@ class Heading(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Headings in order; `solids` are the code fences and tables, in order and apart."""
+    """Headings in order, and where each starts; `solids` are the code fences and tables, in
+    order and apart.
+    """
 
     headings: list[Heading]
+    starts: list[int]
     solids: list[tuple[int, int]]
 
     def sections(self, text: str) -> Iterator[tuple[int, int]]:
@@ -71,19 +82,25 @@ class Outline(NamedTuple):
 
     def path_of(self, text: str, start: int, end: int) -> tuple[str, ...]:
         """The headings above the first visible character of a part of the text."""
-        visible = min(_skip_space(text, start, end), end - 1)
-        above = bisect_right(self.headings, visible, key=attrgetter("start"))
+        if text[start].isspace():
+            start = min(_skip_space(text, start, end), end - 1)
+        above = bisect_right(self.starts, start)
         return self.headings[above - 1].path if above else ()
 
 
 def read_outline(text: str) -> Outline:
     """Linear in the text, whatever is left open in it; an open fence reaches to the end."""
-    reader = _Reader(text)
-    for line in _NOTABLE.finditer("\n" + text, reader.done):
-        if line.start() >= reader.done:
-            reader.take(line)
-    reader.finish()
-    return Outline(reader.headings, reader.solids)
+    reader, padded = _Reader(text), "\n" + text
+    at = reader.done
+    while line := _NOTABLE.search(padded, at):
+        if line.lastgroup == "block":
+            start, end = line.span()
+            reader.done = at = end - 1
+            reader.solids.append((start, at))
+        else:
+            at = reader.take(line)
+    starts = [heading.start for heading in reader.headings]
+    return Outline(reader.headings, starts, reader.solids)
 
 
 class _Reader:
@@ -95,35 +112,38 @@ class _Reader:
         front_matter = _FRONT_MATTER.match(text)
         self.done = front_matter.end() if front_matter else 0
         self._text = text
-        self._fence: re.Match[str] | None = None
-        self._open: list[tuple[int, str]] = []
+        self._open: list[Heading] = []
 
-    def take(self, line: re.Match[str]) -> None:
-        if self._fence is not None:
-            marks = line["fence"] or ""
-            if marks.startswith(self._fence["fence"]) and not self._rest(line).strip():
-                self._close_fence(self._fence, self._end(line))
-                return
-            if not line["hashes"] or _is_deep(line) or not _is_deep(self._fence):
-                return
-            # The fence stood in a list, and this heading ends the list.
-            self._close_fence(self._fence, line.start())
-        if line["fence"]:
-            self._fence = line
-        elif not _is_deep(line):
-            if line["hashes"]:
-                title = _CLOSING_HASHES.sub("", self._rest(line).strip())
-                self._add_heading(line.start(), self._end(line), len(line["hashes"]), title)
-            elif line["html"]:
-                end = _COMMENT_END if line["html"] == "<!--" else _HTML_END
-                found = end.search(self._text, line.start())
-                self.done = _next_line(self._text, found.end()) if found else len(self._text)
-            else:
-                self._take_rule(line)
+    def take(self, line: re.Match[str]) -> int:
+        """Take any but a block; returns where to read on."""
+        kind = line.lastgroup
+        if kind == "fence":
+            self.done = self._fence_end(line)
+            self.solids.append((line.start(), self.done))
+        elif _is_deep(line):
+            return line.end()
+        elif kind == "hashes":
+            end = self._end(line)
+            title = self._text[line.end() - 1 : end].strip()
+            if title.endswith("#"):
+                title = _CLOSING_HASHES.sub("", title)
+            self._add_heading(line.start(), end, len(line["hashes"]), title)
+        elif kind == "html":
+            ending = _COMMENT_END if line["html"] == "<!--" else _HTML_END
+            found = ending.search(self._text, line.start())
+            self.done = _next_line(self._text, found.end()) if found else len(self._text)
+        else:
+            self._take_rule(line)
+        return self.done
 
-    def finish(self) -> None:
-        if self._fence is not None:
-            self._close_fence(self._fence, len(self._text))
+    def _fence_end(self, fence: re.Match[str]) -> int:
+        marks, in_list = fence["fence"], _is_deep(fence)
+        for line in _FENCE_END.finditer(self._text, fence.end() - 1):
+            if (line["marks"] or "").startswith(marks):
+                return _next_line(self._text, line.end())
+            if in_list and line["hashes"]:
+                return line.start() + 1  # this heading ends the list that the fence stood in
+        return len(self._text)
 
     def _take_rule(self, line: re.Match[str]) -> None:
         """The underline of a heading, or of the titles of a table, or nothing."""
@@ -142,15 +162,14 @@ class _Reader:
                 self._add_heading(first, end, 1 if marks[0] == "=" else 2, self._text[first:start])
 
     def _add_heading(self, start: int, end: int, level: int, title: str) -> None:
-        while self._open and self._open[-1][0] >= level:
+        while self._open and self._open[-1].level >= level:
             self._open.pop()
-        self._open.append((level, " ".join(title.split())[:_LONGEST_TITLE]))
-        self.headings.append(Heading(start, end, level, tuple(name for _, name in self._open)))
+        above = self._open[-1].path if self._open else ()
+        name = " ".join(title.split())[:_LONGEST_TITLE]
+        heading = Heading(start, end, level, (*above, name))
+        self._open.append(heading)
+        self.headings.append(heading)
         self.done = end
-
-    def _close_fence(self, fence: re.Match[str], end: int) -> None:
-        self.solids.append((fence.start(), end))
-        self._fence, self.done = None, end
 
     def _paragraph_above(self, done: int, line: int) -> int:
         """Where the paragraph that ends before `line` begins; `line` if there is none."""
@@ -167,9 +186,6 @@ class _Reader:
     def _line_above(self, done: int, line: int) -> int:
         return max(done, self._text.rfind("\n", done, max(done, line - 1)) + 1)
 
-    def _rest(self, line: re.Match[str]) -> str:
-        return self._text[line.end() - 1 : self._end(line)]
-
     def _end(self, line: re.Match[str]) -> int:
         return _next_line(self._text, line.end() - 1)
 
@@ -185,7 +201,7 @@ def _skip_space(text: str, start: int, end: int) -> int:
 
 def _is_deep(line: re.Match[str]) -> bool:
     """So far from the margin that it is code, or the content of a list item."""
-    return bool(_INDENTED.match(line["indent"]))
+    return bool(line["indent"] and _INDENTED.match(line["indent"]))
 
 
 def _columns(row: str) -> int:

@@ -11,11 +11,13 @@ _STOP = re.compile(
     re.DOTALL,
 )
 _LONGEST = 8
-_ABBREVIATION = re.compile(
-    r"approx|bzw|ca|capt|cf|dept|dr|eq|figs?|gov|hon|inc|jr|lt|ltd|messrs|mrs?|ms|nos|nr|pp"
-    r"|prof|rev|sen|sgt|sr|st|vgl|vols?|vs",
-    re.IGNORECASE,
+_ABBREVIATED = (
+    "approx bzw ca capt cf dept dr eq fig figs gov hon inc jr lt ltd messrs mr mrs ms nos nr pp"
+    " prof rev sen sgt sr st vgl vol vols vs"
 )
+_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+# Letters of which the ones in ASCII are another case, though `lower` does not say so.
+_OTHER_CASES = str.maketrans("İıſ", "iis")
 
 
 def sentence_starts(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:
@@ -24,8 +26,37 @@ def sentence_starts(text: str, start: int = 0, end: int | None = None) -> Iterat
     A stop before a small letter, behind an abbreviation or behind an initial ends nothing.
     """
     for stop in _STOP.finditer(text, start, len(text) if end is None else end):
-        if not _goes_on(text, stop.start(), stop.end()):
+        if not _goes_on(text, *stop.span()):
             yield stop.end()
+
+
+def first_sentence(text: str, start: int, end: int, earliest: int) -> int:
+    """The first of `sentence_starts` that is not before `earliest`, or 0."""
+    while stop := _STOP.search(text, start, end):
+        at, start = stop.span()
+        if start >= earliest and not _goes_on(text, at, start):
+            return start
+    return 0
+
+
+def last_sentence(text: str, start: int, end: int) -> int:
+    """The last of `sentence_starts`, or 0."""
+    # Most often it is the last of these; behind a letter, no stop that began earlier goes on.
+    near = text.rfind(". ", start, end)
+    if near > start and text[near - 1].isalnum():
+        return _last_start(text, near, end) or _last_start(text, start, near)
+    return _last_start(text, start, end)
+
+
+def _last_start(text: str, start: int, end: int) -> int:
+    stops = []
+    while stop := _STOP.search(text, start, end):
+        stops.append(stop.span())
+        start = stop.end()
+    for at, following in reversed(stops):
+        if not _goes_on(text, at, following):
+            return following
+    return 0
 
 
 def _goes_on(text: str, stop: int, following: int) -> bool:
@@ -34,13 +65,13 @@ def _goes_on(text: str, stop: int, following: int) -> bool:
         return text.find("\n", stop + 1, following) < 0
     if text[following : following + 1].islower():
         return True
-    if mark != "." or text[stop + 1 : stop + 2] == ".":
+    if mark != "." or text[stop + 1] == ".":
         return False
-    words = text[max(0, stop - _LONGEST) : stop].split()
+    words = text[stop - _LONGEST if stop > _LONGEST else 0 : stop].split()
     word = words[-1].lstrip("\"'([“‘«") if words else ""
-    return bool(_ABBREVIATION.fullmatch(word)) or _is_initial(word)
-
-
-def _is_initial(word: str) -> bool:
-    """`J` of 'J. Smith', and what has dots inside: 'e.g.', 'U.S.'."""
-    return word[-2:-1] == "." or (len(word) == 1 and word.isupper())
+    # `J` of 'J. Smith', and what has dots inside: 'e.g.', 'U.S.'.
+    if word[-2:-1] == "." or (len(word) == 1 and word.isupper()):
+        return True
+    if not word.isascii():
+        word = word.translate(_OTHER_CASES)
+    return word.lower() in _ABBREVIATIONS

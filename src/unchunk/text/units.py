@@ -52,3 +52,16 @@ def end_of(bounds: Sequence[int], units: int) -> int:
     end = bounds[units]
     # A further token lies inside the last character: that character is too much.
     return end - 1 if bounds[units + 1] == end else end
+
+
+def fitting(
+    bounds: Sequence[int], parts: Sequence[tuple[int, int]], size: int
+) -> list[tuple[int, int]]:
+    """The parts of the text that have no more than `size` units."""
+    if isinstance(bounds, range):
+        return [part for part in parts if part[1] - part[0] <= size]
+    return [
+        (start, end)
+        for start, end in parts
+        if units_before(bounds, end) - unit_at(bounds, start) <= size
+    ]
