@@ -30,7 +30,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from unchunk.adapters.embed.encoder import Linear, Norm
+from unchunk.adapters.embed.encoder import Grouped, Linear, Norm
 from unchunk.adapters.embed.hashing import HashingEmbedder
 from unchunk.adapters.embed.local import LocalEmbedder
 from unchunk.adapters.embed.models import DEFAULT_MODEL, descriptions, local_model
@@ -222,10 +222,13 @@ def peer(python: Path, models: Path, texts: list[str], threads: int) -> Iterator
 def _write_roberta(pack: Pack, folder: Path) -> None:
     """The pack's weights in float32, in a folder as transformers reads them."""
     encoder = pack.encoder()
-    size = encoder.words.shape[1]
+    if not isinstance(encoder.words, Grouped):
+        raise SystemExit("the pack has its words in another form")
+    words = encoder.words.real
+    size = words.shape[1]
     unused = np.zeros((2, size), np.float32)
     tensors = {
-        "embeddings.word_embeddings.weight": encoder.words,
+        "embeddings.word_embeddings.weight": words,
         "embeddings.position_embeddings.weight": np.concatenate([unused, encoder.positions]),
         # Already added to the positions.
         "embeddings.token_type_embeddings.weight": unused,
@@ -267,7 +270,7 @@ def _write_roberta(pack: Pack, folder: Path) -> None:
         "num_hidden_layers": len(encoder.layers),
         "pad_token_id": 1,
         "type_vocab_size": 2,
-        "vocab_size": len(encoder.words),
+        "vocab_size": len(words),
     }
     marks = {"pad_token": "<pad>", "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>"}
     kind = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 512}

@@ -24,7 +24,9 @@ ROOT = Path(__file__).parents[1]
 PATIENCE = 600.0
 _TOLD = 2000
 _NONE: Mapping[str, str] = {}
-_QUIET = {
+QUIET = {
+    # Who installs a package has it compiled once; where this forbids it, ours would be each time.
+    "PYTHONDONTWRITEBYTECODE": "",
     "ANONYMIZED_TELEMETRY": "False",
     "HAYSTACK_TELEMETRY_ENABLED": "False",
     "TOKENIZERS_PARALLELISM": "false",
@@ -82,7 +84,7 @@ class Seat:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=os.environ | _QUIET | dict(more),
+                env=os.environ | QUIET | dict(more),
                 start_new_session=True,
             )
         self._read = b""

@@ -134,6 +134,7 @@ ADAPTERS: dict[str, set[str]] = {
     "catalog.naming": {"sqlalchemy"},
     "catalog.packing": {"numpy"},
     "catalog.paging": {"sqlalchemy"},
+    "catalog.partial": {"sqlalchemy"},
     "catalog.patience": {"sqlalchemy"},
     "catalog.prompts": {"sqlalchemy"},
     "catalog.reading": {"sqlalchemy"},

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from unchunk.chat.parts import ChatParts
 from unchunk.chat.talking import Talk, Talking
 from unchunk.chat.watching import CHAT
 from unchunk.domain import Chunking, Document, EmbedderIdentity, NewFile, OwnerId
@@ -20,23 +20,27 @@ from unchunk.errors import (
     TransientError,
 )
 from unchunk.keyring import Keyring
-from unchunk.library.archive import Moved, export, restore
-from unchunk.library.committing import Flow
 from unchunk.library.conditions import NOBODY, conditions
-from unchunk.library.doctor import Examination, examine
-from unchunk.library.ingest import Event, Ingest, Outcome
 from unchunk.library.intake import Source, check_name, sources
 from unchunk.library.parts import Parts
-from unchunk.library.purging import Receipt, delete, purge_remains
+from unchunk.library.purging import delete, purge_remains
 from unchunk.library.reading import Reading
-from unchunk.library.reindexing import Reindexed, migrate, reindex
 from unchunk.library.sharing import Sharing
 from unchunk.retrieval.asking import Asking, Manner
-from unchunk.retrieval.query import QueryAnalyzer
 from unchunk.retrieval.search import LibraryShelf
 from unchunk.searching import Searching
-from unchunk.stores import StoreParts, VectorStores
 from unchunk.telemetry import Condition, Telemetry, job, log
+
+# Most processes search, and many do that once. What else there is to do is loaded when it is done.
+if TYPE_CHECKING:
+    from unchunk.chat.parts import ChatParts
+    from unchunk.library.archive import Moved
+    from unchunk.library.committing import Flow
+    from unchunk.library.doctor import Examination
+    from unchunk.library.ingest import Event, Ingest, Outcome
+    from unchunk.library.purging import Receipt
+    from unchunk.library.reindexing import Reindexed
+    from unchunk.stores import StoreParts, VectorStores
 
 # Documents that are deleted together: a flush costs the same for one as for many.
 _AT_ONCE = 100
@@ -84,10 +88,11 @@ class Engine(Talking, Reading, Searching):
         manner: Manner,
         talk: Talk,
         keyring: Keyring,
-        stores: StoreParts,
+        stores: "Callable[[], StoreParts]",
         has_company: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`own` is where the library's own files are; `closed` is called when all is closed.
+        """`own` is where the library's own files are; `closed` is called when all is closed, and
+        `stores` when vector stores are first asked for.
 
         `has_company` tells whether other processes have its home open.
         """
@@ -96,7 +101,6 @@ class Engine(Talking, Reading, Searching):
         self.is_alone = False
         Reading.__init__(self, parts, owner)
         self._own = own
-        self._flow = Flow(parts)
         shelf = LibraryShelf(
             parts.catalog,
             parts.lexicon,
@@ -107,9 +111,19 @@ class Engine(Talking, Reading, Searching):
         )
         asking = Asking(shelf, parts.catalog, parts.telemetry, owner, manner)
         Searching.__init__(self, parts, owner, asking, self._usual_amount)
-        answering = ChatParts(
+        Talking.__init__(self, talk, self._make_answering, owner)
+        self._words = manner.words
+        self.keyring = keyring
+        self._make_stores = stores
+
+    def _make_answering(self) -> "ChatParts":
+        from unchunk.chat.parts import ChatParts  # noqa: PLC0415
+        from unchunk.retrieval.query import QueryAnalyzer  # noqa: PLC0415
+
+        parts, talk = self._parts, self._talk
+        return ChatParts(
             talk.elsewhere.retrieve if talk.elsewhere else self.retrieve,
-            QueryAnalyzer(manner.words),
+            QueryAnalyzer(self._words),
             parts.lexicon,
             talk.conversations,
             talk.prompts,
@@ -118,10 +132,18 @@ class Engine(Talking, Reading, Searching):
             talk.model,
             self._similarity,
         )
-        Talking.__init__(self, answering, owner)
-        self._talk = talk
-        self.keyring = keyring
-        self.stores = VectorStores(self, parts.catalog, stores)
+
+    @cached_property
+    def stores(self) -> "VectorStores":
+        from unchunk.stores import VectorStores  # noqa: PLC0415
+
+        return VectorStores(self, self._parts.catalog, self._make_stores())
+
+    @cached_property
+    def _flow(self) -> "Flow":
+        from unchunk.library.committing import Flow  # noqa: PLC0415
+
+        return Flow(self._parts)
 
     async def start(self, *, is_alone: bool) -> None:
         """Finish what a crash interrupted; what cannot be done now is left for the next time."""
@@ -160,9 +182,9 @@ class Engine(Talking, Reading, Searching):
         *paths: str | Path,
         folder: str = "",
         owner: OwnerId | None = None,
-        report: Callable[[Event], None] = silent,
+        report: "Callable[[Event], None]" = silent,
         found: Callable[[int], None] = silent,
-    ) -> list[Outcome]:
+    ) -> "list[Outcome]":
         """Add files, folders and patterns; `found` is told how many files that is.
 
         The same bytes under the same name are left as they are; others replace them once they
@@ -182,7 +204,7 @@ class Engine(Talking, Reading, Searching):
         folder: str = "",
         owner: OwnerId | None = None,
         attributes: Mapping[str, object] | None = None,
-    ) -> Outcome:
+    ) -> "Outcome":
         """Add one file under a name of its own, such as an upload.
 
         `attributes` are JSON that goes with it, and by which it can be filtered; None leaves those
@@ -205,13 +227,15 @@ class Engine(Talking, Reading, Searching):
         owner: OwnerId | None = None,
         attributes: Mapping[str, object] | None = None,
         said: NewFile | None = None,
-    ) -> Outcome:
+    ) -> "Outcome":
         """As `add_file`, but the file is only kept, and `retry` goes on with it: it is "waiting".
 
         Nothing of it is lost from here on. What the same bytes are already is told at once.
         With `said` it is a new document in any case, under a name that is free, and that is
         noted of it as a file.
         """
+        from unchunk.library.ingest import Ingest  # noqa: PLC0415
+
         whose = self._whose(owner)
         with suppress(TransientError):
             self._parts.spaces.check()
@@ -227,9 +251,9 @@ class Engine(Talking, Reading, Searching):
         self,
         *documents: str,
         owner: OwnerId | None = None,
-        report: Callable[[Event], None] = silent,
+        report: "Callable[[Event], None]" = silent,
         found: Callable[[int], None] = silent,
-    ) -> list[Outcome]:
+    ) -> "list[Outcome]":
         """Go on with what is pending or failed: all of it, or the documents that are named."""
         drafts = await self._drafts(documents, self._whose(owner))
         found(len(drafts))
@@ -248,7 +272,7 @@ class Engine(Talking, Reading, Searching):
             await self.sharing.queue.begin("retry", one)
         return drafts
 
-    async def delete(self, reference: str, *, owner: OwnerId | None = None) -> Receipt:
+    async def delete(self, reference: str, *, owner: OwnerId | None = None) -> "Receipt":
         """Remove a document from everywhere; it is invisible before anything else happens."""
         document = await self.document(reference, owner=owner)
         with job():
@@ -256,7 +280,7 @@ class Engine(Talking, Reading, Searching):
                 return receipt
         raise NotFoundError(f"there is no document {reference!r}")
 
-    async def delete_folder(self, folder: str, *, owner: OwnerId | None = None) -> list[Receipt]:
+    async def delete_folder(self, folder: str, *, owner: OwnerId | None = None) -> "list[Receipt]":
         """Remove all documents that stand in a folder."""
         found = await self.documents(folder, owner=owner)
         receipts = []
@@ -270,8 +294,10 @@ class Engine(Talking, Reading, Searching):
         *references: str,
         owner: OwnerId | None = None,
         report: Callable[[str, int, int], None] = silent,
-    ) -> Reindexed:
+    ) -> "Reindexed":
         """Write some documents anew from their texts."""
+        from unchunk.library.reindexing import reindex  # noqa: PLC0415
+
         self._parts.spaces.check()
         chosen = [await self.document(one, owner=owner) for one in references]
         for document in chosen:
@@ -280,15 +306,19 @@ class Engine(Talking, Reading, Searching):
         with job():
             return await reindex(self._parts, chosen, self._flow, report)
 
-    async def migrate(self, *, report: Callable[[str, int, int], None] = silent) -> Reindexed:
+    async def migrate(self, *, report: Callable[[str, int, int], None] = silent) -> "Reindexed":
         """Bring the whole library, all owners', to what the settings want."""
+        from unchunk.library.reindexing import migrate  # noqa: PLC0415
+
         with job():
             return await migrate(self._parts, self._flow, report)
 
     async def doctor(
         self, *, fix: bool = False, watch: Callable[[int, int], None] = silent
-    ) -> Examination:
+    ) -> "Examination":
         """Prove that texts, originals and index agree; mend what can be with `fix`."""
+        from unchunk.library.doctor import examine  # noqa: PLC0415
+
         with job():
             return await examine(self._parts, self._flow, fix=fix, watch=watch)
 
@@ -298,8 +328,10 @@ class Engine(Talking, Reading, Searching):
         *,
         owner: OwnerId | None = None,
         watch: Callable[[str, int, int], None] = silent,
-    ) -> Moved:
+    ) -> "Moved":
         """Write all owners' documents, or one's, to an archive."""
+        from unchunk.library.archive import export  # noqa: PLC0415
+
         with job():
             return await export(self._parts, owner, Path(target), watch)
 
@@ -309,8 +341,10 @@ class Engine(Talking, Reading, Searching):
         *,
         owner: OwnerId | None = None,
         watch: Callable[[str, int, int], None] = silent,
-    ) -> Moved:
+    ) -> "Moved":
         """Bring an archive in, after all of it was verified."""
+        from unchunk.library.archive import restore  # noqa: PLC0415
+
         with job():
             await self._settle()
             return await restore(self._parts, self._flow, Path(source), owner, watch)
@@ -408,7 +442,9 @@ class Engine(Talking, Reading, Searching):
         )
         return [one for one in chosen if one.draft is not None]
 
-    async def _ingest(self, report: Callable[[Event], None]) -> Ingest:
+    async def _ingest(self, report: "Callable[[Event], None]") -> "Ingest":
+        from unchunk.library.ingest import Ingest  # noqa: PLC0415
+
         await self._settle()
         return Ingest(self._parts, self._flow, report)
 

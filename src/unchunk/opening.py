@@ -4,16 +4,17 @@ import os
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from unchunk.domain import ChunkingStrategy
-from unchunk.engine import Engine
-from unchunk.retrieval.collection import Collection
 from unchunk.settings import load
 from unchunk.synchronous import Closable, SynchronousEngine
-from unchunk.wiring import open_collection as collection_at
 from unchunk.wiring import open_engine
 from unchunk.wiring.chunkenizer import retrieve_chunks
+
+if TYPE_CHECKING:
+    from unchunk.engine import Engine
+    from unchunk.retrieval.collection import Collection
 
 __all__ = ["open_collection", "open_library", "rag_search", "retrieve_chunks"]
 
@@ -55,7 +56,9 @@ class Opening(Generic[T]):
             self._synchronous.close()
 
 
-def open_library(home: str | Path | None = None, **settings: str | float | None) -> Opening[Engine]:
+def open_library(
+    home: str | Path | None = None, **settings: str | float | None
+) -> "Opening[Engine]":
     """The library in `home` (default: UNCHUNK_HOME, else ~/.unchunk), made if there is none.
 
     `settings` go over those of the home's `unchunk.toml` and of the environment.
@@ -72,7 +75,7 @@ def open_collection(
     owner_field: str = "",
     cut: ChunkingStrategy | None = None,
     **settings: str | float | None,
-) -> Opening[Collection]:
+) -> "Opening[Collection]":
     """Chunks that somebody else keeps, to be asked as a library is; nothing of them is changed.
 
     `place` is `qdrant:URL#COLLECTION`, `chroma:FOLDER#COLLECTION`, `chroma:URL#COLLECTION` or
@@ -81,6 +84,9 @@ def open_collection(
     which field holds what: `{"document": "file_id", "text": "body"}`. Where `owner_field` is given,
     nobody is shown a chunk of another owner. `cut` is how the texts were cut, if that is known.
     """
+    # Whoever opens a library needs nothing of this.
+    from unchunk.wiring.collections import open_collection as collection_at  # noqa: PLC0415
+
     chosen = load(home, os.environ, **settings)
     return Opening(
         lambda: collection_at(chosen, place, fields=fields, owner_field=owner_field, cut=cut)

@@ -2,18 +2,20 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.library.parts import Parts
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.asking import Asking
-from unchunk.retrieval.evidence import ReconstructedDocument
-from unchunk.retrieval.query import Mode, Turn
-from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import EVERYWHERE, Card, Where
 from unchunk.retrieval.similarity import Embedded, embedded, similarity
 from unchunk.retrieval.snippets import Found
+
+if TYPE_CHECKING:
+    from unchunk.retrieval.evidence import ReconstructedDocument
+    from unchunk.retrieval.query import Mode, Turn
+    from unchunk.retrieval.retriever import Evidence
 
 
 class Searching:
@@ -46,14 +48,14 @@ class Searching:
         self,
         question: str,
         *,
-        history: Sequence[Turn] = (),
+        history: "Sequence[Turn]" = (),
         where: Where = EVERYWHERE,
         amount: Amount | None = None,
         owner: OwnerId | None = None,
         rewritten: str = "",
-        mode: Mode | None = None,
+        mode: "Mode | None" = None,
         include: Sequence[tuple[DocumentId, int]] = (),
-    ) -> Evidence:
+    ) -> "Evidence":
         """What answers a question: whole passages, or full documents where it asks for them.
 
         `history` is the conversation before it, and `rewritten` what a model made of the question
@@ -85,7 +87,7 @@ class Searching:
         *,
         where: Where = EVERYWHERE,
         owner: OwnerId | None = None,
-    ) -> list[ReconstructedDocument]:
+    ) -> "list[ReconstructedDocument]":
         """As `ChunkAwareRetriever.search_with_context`, on this library."""
         await self._settle()
         amount = Amount(limit, chunks_per_doc, include_adjacent, min_score)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,31 @@ HEAVY = ("fastapi", "numpy", "onnxruntime", "qdrant_edge", "sqlalchemy", "tokeni
 )
 def test_nothing_heavy_is_loaded_before_it_is_used(what: str) -> None:
     program = f"import sys\n{what}\nprint([one for one in {HEAVY} if one in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert said.stdout.decode().strip() == "[]"
+
+
+# What a search of a library in a file has no use for.
+IDLE = (
+    *("alembic", "openai", "pydantic", "sqlalchemy.dialects.postgresql", "unchunk.chat.turn"),
+    *("unchunk.adapters.sources", "unchunk.evaluation", "unchunk.library.archive"),
+    *("unchunk.library.doctor", "unchunk.library.ingest", "unchunk.recovery", "unchunk.rescue"),
+    *("unchunk.retrieval.retriever", "unchunk.retrieval.marking", "unchunk.stores"),
+    *("unchunk.text.chunking", "unchunk.text.stitching", "unchunk.wiring.collections"),
+)
+
+
+def test_a_search_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("The brig Alma sailed from Cork in May.")
+    home, idle = tmp_path / "home", IDLE
+    with unchunk.open(home, embedder="hashing") as library:
+        library.add(tmp_path / "note.md")
+    program = f"""import asyncio, sys, unchunk
+async def ask():
+    async with unchunk.open({str(home)!r}, embedder="hashing") as library:
+        assert (await library.search("Where did the Alma sail from?")).hits
+asyncio.run(ask())
+print([one for one in {idle} if one in sys.modules])"""
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert said.stdout.decode().strip() == "[]"
 

@@ -2,17 +2,19 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from unchunk.chat.prompt import TEMPLATES, Template
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import InvalidInputError
 from unchunk.ports import ChatModel, Conversations, Lexicon, Prompts, Sampling
 from unchunk.retrieval.amount import Amount
-from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
-from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Where
 from unchunk.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
+    from unchunk.retrieval.retriever import Evidence
 
 DEFAULT_TEMPLATE = "context-first"
 # What is worth less, beside the best, is left out of what a model is given: it costs attention
@@ -34,14 +36,14 @@ class Retrieve(Protocol):
         self,
         question: str,
         *,
-        history: Sequence[Turn],
+        history: "Sequence[Turn]",
         where: Where,
         amount: Amount,
         owner: OwnerId,
         rewritten: str,
-        mode: Mode | None,
+        mode: "Mode | None",
         include: Sequence[tuple[DocumentId, int]],
-    ) -> Evidence: ...
+    ) -> "Evidence": ...
 
 
 class Elsewhere(Protocol):
@@ -83,7 +85,7 @@ class ChatParts:
     """Without a model, answers are quotes."""
 
     retrieve: Retrieve
-    analyzer: QueryAnalyzer
+    analyzer: "QueryAnalyzer"
     lexicon: Lexicon
     conversations: Conversations
     prompts: Prompts

@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from unchunk.chat.context import Context
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Message
+
+if TYPE_CHECKING:
+    from unchunk.chat.context import Context
 
 _STRICT = "Answer ONLY using the provided context. If not present, say you don't know."
 _FREE = (
@@ -73,7 +76,7 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType({one.name: one for one in _
 def assemble(
     template: Template,
     messages: Sequence[Message],
-    context: Context,
+    context: "Context",
     *,
     system_prompt: str,
     strict: bool,

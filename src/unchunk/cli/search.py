@@ -29,7 +29,7 @@ from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Candidate, Place, Where
 from unchunk.retrieval.words import words_of
 from unchunk.synchronous import SynchronousEngine
-from unchunk.wiring import open_collection
+from unchunk.wiring.collections import open_collection
 
 _INDENT = "    "
 _FIELDS = "pages"

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from unchunk.domain import ChunkKey, DocumentId, Scored, Terms, Within
 from unchunk.errors import IndexUnavailableError, UnchunkError
-from unchunk.ports import Degradable, Index, Point, Vectors, search_many
+from unchunk.ports import Degradable, Index, Point, Vectors, search_many, start
 
 
 class LazyIndex:
@@ -19,6 +19,10 @@ class LazyIndex:
         self._index: Index | None = None
         self._started: asyncio.Future[Index] | None = None
         self._closed = False
+
+    async def start(self) -> None:
+        if self._index is None:
+            await start(await self._opened())
 
     async def upsert(self, points: Sequence[Point]) -> None:
         await (await self._opened()).upsert(points)

@@ -21,7 +21,6 @@ from unchunk.domain import (
 )
 from unchunk.errors import ExtractionError, InvalidInputError, NotFoundError
 from unchunk.library.parts import Parts
-from unchunk.library.writing import count_tokens
 
 # A shorter beginning of an id is taken for a name that was mistyped.
 _SHORTEST_PREFIX = 6
@@ -280,6 +279,8 @@ class Reading:
 
         How many were counted is returned: none, once all are.
         """
+        from unchunk.library.writing import count_tokens  # noqa: PLC0415 -- loads what adds, too
+
         counted = 0
         for version in await self._parts.catalog.uncounted(limit):
             try:

@@ -30,7 +30,9 @@ from unchunk.ports.index import (
     OpenSpace,
     Point,
     SearchesMany,
+    Startable,
     search_many,
+    start,
 )
 from unchunk.ports.reading import Embedder, Extractor, Lexicon, Pages, Reranker, Role, Vectors
 from unchunk.ports.recovery import LostChunks, LostFile, LostFiles, LostStatus
@@ -135,6 +137,7 @@ __all__ = [
     "Sampling",
     "SearchesMany",
     "SourceNature",
+    "Startable",
     "StoreFile",
     "StoreId",
     "Stores",
@@ -144,4 +147,5 @@ __all__ = [
     "VectorStore",
     "Vectors",
     "search_many",
+    "start",
 ]

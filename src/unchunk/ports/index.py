@@ -66,6 +66,17 @@ class SearchesMany(Protocol):
 
 
 @runtime_checkable
+class Startable(Protocol):
+    """What an `Index` may be besides: one that takes a while to begin, and can do so beforehand."""
+
+    async def start(self) -> None:
+        """Begin, if that has not happened, and do not wait for it. What fails is said here or by
+        the next call.
+        """
+        ...
+
+
+@runtime_checkable
 class Degradable(Protocol):
     """What an `Index` may be besides: one that answers while a part of it is lost."""
 
@@ -81,6 +92,12 @@ async def search_many(
     if isinstance(index, SearchesMany):
         return await index.search_many(queries, within, limit)
     return await asyncio.gather(*(index.search(query, within, limit) for query in queries))
+
+
+async def start(index: Index) -> None:
+    """Beforehand, where the index can do that."""
+    if isinstance(index, Startable):
+        await index.start()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,24 @@
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.ports import Catalog, Reranker
 from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.cache import TimedCache
-from unchunk.retrieval.display import harmless, show, show_hits
-from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.fusion import Fusion
-from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
-from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
 from unchunk.retrieval.shelf import ANY_SCORE, EVERYWHERE, Card, Shelf, Where
 from unchunk.retrieval.snippets import Found, snippets
 from unchunk.retrieval.watching import WatchedReranker
 from unchunk.retrieval.words import Words
 from unchunk.telemetry import Telemetry, job
+
+if TYPE_CHECKING:
+    from unchunk.retrieval.evidence import ReconstructedDocument
+    from unchunk.retrieval.query import Mode, Turn
+    from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
 
 A = TypeVar("A")
 
@@ -50,11 +52,20 @@ class Asking:
     ) -> None:
         self._shelf, self._catalog, self._telemetry = shelf, catalog, telemetry
         self._owner, self._manner = owner, manner
-        reranker = WatchedReranker(manner.reranker, telemetry) if manner.reranker else None
-        self._retriever = ChunkAwareRetriever(
-            shelf, owner=owner, analyzer=QueryAnalyzer(manner.words), reranker=reranker
-        )
         self._kept: TimedCache[Hashable, Any] = TimedCache(_KEPT, _SECONDS)
+
+    @cached_property
+    def _retriever(self) -> "ChunkAwareRetriever":
+        # Whoever asks for plain chunks never needs it, nor what it loads.
+        from unchunk.retrieval.query import QueryAnalyzer  # noqa: PLC0415
+        from unchunk.retrieval.retriever import ChunkAwareRetriever  # noqa: PLC0415
+
+        manner = self._manner
+        reranker = WatchedReranker(manner.reranker, self._telemetry) if manner.reranker else None
+        analyzer = QueryAnalyzer(manner.words)
+        return ChunkAwareRetriever(
+            self._shelf, owner=self._owner, analyzer=analyzer, reranker=reranker
+        )
 
     async def snippets(self, question: str, owner: OwnerId, where: Where, limit: int) -> Found:
         """Nothing is too far off: whoever asks for plain chunks gets so many."""
@@ -69,17 +80,17 @@ class Asking:
         self,
         question: str,
         owner: OwnerId,
-        history: Sequence[Turn],
+        history: "Sequence[Turn]",
         where: Where,
         amount: Amount,
         *,
         rewritten: str = "",
-        mode: Mode | None = None,
+        mode: "Mode | None" = None,
         include: Sequence[tuple[DocumentId, int]] = (),
-    ) -> Evidence:
+    ) -> "Evidence":
         check(question, amount)
 
-        async def ask() -> tuple[Evidence, tuple[str, ...]]:
+        async def ask() -> "tuple[Evidence, tuple[str, ...]]":
             found = await self._retriever.retrieve(
                 question,
                 history=history,
@@ -98,13 +109,13 @@ class Asking:
 
     async def search_with_context(
         self, query: str, owner: OwnerId, where: Where, amount: Amount
-    ) -> list[ReconstructedDocument]:
+    ) -> "list[ReconstructedDocument]":
         found, _ = await self._passages(query, owner, where, amount)
         return list(found)
 
     async def _passages(
         self, query: str, owner: OwnerId, where: Where, amount: Amount
-    ) -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
+    ) -> "tuple[list[ReconstructedDocument], tuple[str, ...]]":
         check(query, amount)
         return await self._once(
             (owner, query, where, amount),
@@ -130,6 +141,8 @@ class Asking:
     async def rag_search(
         self, query: str, owner: OwnerId, *, chunk_aware: bool, limit: int, show_content: bool
     ) -> str:
+        from unchunk.retrieval.display import harmless, show, show_hits  # noqa: PLC0415
+
         if chunk_aware:
             documents, notes = await self._passages(query, owner, EVERYWHERE, Amount(limit))
             text = show(documents, show_content=show_content)

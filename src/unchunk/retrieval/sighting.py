@@ -1,5 +1,6 @@
 """What an index holds of a question, by meaning and by words, in every space of a library."""
 
+from asyncio import gather
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -7,7 +8,7 @@ from typing import NamedTuple
 
 from unchunk.domain import ChunkKey, DocumentId, Scored, Terms, Version, Within
 from unchunk.errors import IndexUnavailableError, ProviderRefusedError, ProviderUnavailableError
-from unchunk.ports import Catalog, OpenSpace, Vectors, search_many
+from unchunk.ports import Catalog, OpenSpace, Vectors, search_many, start
 from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.fusion import Ranking
 from unchunk.retrieval.shelf import MovedError
@@ -183,7 +184,10 @@ class Sight:
             self._telemetry.count("question_cache_hits")
             return known
         try:
-            made: Vectors = (await space.embedder.embed([asked.text], "query"))[0]
+            # An index that has to be started is, while the question is embedded.
+            embedding = space.embedder.embed([asked.text], "query")
+            vectors, _ = await gather(embedding, start(space.index))
+            made: Vectors = vectors[0]
         except (ProviderUnavailableError, ProviderRefusedError) as error:
             log("search by words alone: %s", error)
             asked.notes.append(f"by words alone: {error}")

@@ -1,6 +1,5 @@
 """Settings into open things. The only place that names adapters, each when it is needed."""
 
-from unchunk.wiring.collections import open_collection
 from unchunk.wiring.libraries import open_engine, open_keyring
 from unchunk.wiring.models import ModelInfo, get_model, local_models, models_folder
 from unchunk.wiring.providers import make_embedder
@@ -13,7 +12,6 @@ __all__ = [
     "local_models",
     "make_embedder",
     "models_folder",
-    "open_collection",
     "open_engine",
     "open_keyring",
 ]

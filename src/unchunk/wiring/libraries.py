@@ -3,11 +3,12 @@
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from unchunk.chat.talking import Talk
@@ -24,9 +25,7 @@ from unchunk.library.spaces import Spaces
 from unchunk.library.watching import WatchedEmbedder
 from unchunk.ports import Catalog, Embedder
 from unchunk.settings import FILE, Settings
-from unchunk.stores import StoreParts
 from unchunk.telemetry import Telemetry
-from unchunk.wiring.collections import ChatSource, check_place
 from unchunk.wiring.manners import TEMPLATES, chat_manner_of, manner_of
 from unchunk.wiring.models import MODELS
 from unchunk.wiring.providers import make_chat_model, make_embedder
@@ -40,6 +39,11 @@ from unchunk.wiring.stores import (
     wanted_of,
 )
 from unchunk.wiring.traces import make_tracer
+
+if TYPE_CHECKING:
+    from unchunk.adapters.catalog import Database
+    from unchunk.stores import StoreParts
+    from unchunk.wiring.collections import ChatSource
 
 # What a library keeps in its home; all else that is there is somebody else's.
 CATALOG = "catalog.sqlite"
@@ -89,21 +93,18 @@ async def open_keyring(settings: Settings) -> Keyring:
     return Keyring(SqlKeys(database), database.close)
 
 
-async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyring, StoreParts]:
+async def _parts(
+    settings: Settings, incoming: Path
+) -> "tuple[Parts, Talk, Keyring, Callable[[], StoreParts]]":
     from unchunk.adapters.catalog import (
-        SqlBatches,
         SqlBell,
         SqlCatalog,
         SqlConversations,
-        SqlFileNotes,
-        SqlKeptResponses,
         SqlKeys,
         SqlLeases,
-        SqlMembers,
         SqlPrompts,
         SqlQueue,
         SqlRates,
-        SqlStores,
         SqlStreamLog,
         SqlVectorCache,
         open_database,
@@ -115,8 +116,7 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyri
     extractor = extractor_of(settings)
     manner, model, telemetry = chat_manner_of(settings), make_chat_model(settings), Telemetry()
     telemetry.tracer = make_tracer(settings)
-    if settings.chat_source:
-        check_place(settings.chat_source)
+    elsewhere = _elsewhere(settings) if settings.chat_source else None
     async with AsyncExitStack() as stack:
         stack.push_async_callback(originals.close)
         database = await open_database(settings.catalog or settings.home / CATALOG)
@@ -161,19 +161,38 @@ async def _parts(settings: Settings, incoming: Path) -> tuple[Parts, Talk, Keyri
         await desk.open()
         await spaces.open()
         stack.pop_all()
-    elsewhere = ChatSource(settings) if settings.chat_source else None
-    watched = None if model is None else WatchedChatModel(model, telemetry)
     conversations = SqlConversations(database, leases.holder if leases else None)
+    watched = None if model is None else WatchedChatModel(model, telemetry)
     talk = Talk(conversations, SqlPrompts(database), manner, watched, elsewhere)
-    stores = StoreParts(
+    stores = partial(_stores, database, desk)
+    return parts, talk, Keyring(SqlKeys(database), database.close), stores
+
+
+def _stores(database: "Database", desk: Desk) -> "StoreParts":
+    from unchunk.adapters.catalog import (
+        SqlBatches,
+        SqlFileNotes,
+        SqlKeptResponses,
+        SqlMembers,
+        SqlStores,
+    )
+    from unchunk.stores import StoreParts
+
+    return StoreParts(
         SqlStores(database),
         SqlMembers(database),
         SqlBatches(database),
         SqlFileNotes(database),
         SqlKeptResponses(database),
-        desk=parts.desk,
+        desk=desk,
     )
-    return parts, talk, Keyring(SqlKeys(database), database.close), stores
+
+
+def _elsewhere(settings: Settings) -> "ChatSource":
+    from unchunk.wiring.collections import ChatSource, check_place
+
+    check_place(settings.chat_source)
+    return ChatSource(settings)
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from sqlalchemy import Connection, create_engine
 from unchunk.adapters.catalog import upgrade
 from unchunk.adapters.catalog.catalog import SqlCatalog
 from unchunk.adapters.catalog.database import open_database
-from unchunk.adapters.catalog.schema import HEAD, REVISIONS, metadata
+from unchunk.adapters.catalog.partial import metadata
+from unchunk.adapters.catalog.schema import HEAD, REVISIONS
 from unchunk.domain import Whole
 from unchunk.errors import (
     IntegrityError,

@@ -4,16 +4,22 @@ from math import erf, sqrt
 
 import numpy as np
 
-from unchunk.adapters.embed.encoder import Encoder, Layer, Linear, Norm, Pooling
+from unchunk.adapters.embed.encoder import Encoder, Grouped, Layer, Linear, Norm, Pooling
 from unchunk.ports import Vectors
 
 _erf = np.vectorize(erf, otypes=[np.float32])
 
 
+def words(encoder: Encoder) -> Vectors:
+    """The row of each token, as real numbers."""
+    table = encoder.words
+    return table.real if isinstance(table, Grouped) else table.astype(np.float32)
+
+
 def forward(encoder: Encoder, ids: list[int], pooling: Pooling) -> Vectors:
     """The vector of one text, of length one."""
     epsilon = encoder.epsilon
-    x = _norm(encoder.words[ids] + encoder.positions[: len(ids)], encoder.norm, epsilon)
+    x = _norm(words(encoder)[ids] + encoder.positions[: len(ids)], encoder.norm, epsilon)
     for layer in encoder.layers:
         seen = _attend(x, layer, encoder.heads)
         x = _norm(x + _apply(seen, layer.mix), layer.mix_norm, epsilon)

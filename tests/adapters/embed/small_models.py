@@ -11,6 +11,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
+from adapters.embed.reference import words
 from unchunk.adapters.embed.encoder import Encoder, Layer, Linear, Norm, Pooling
 from unchunk.adapters.embed.models import Format, LocalModel, ModelFile
 from unchunk.domain import EmbedderIdentity
@@ -87,7 +88,7 @@ def safetensors(tensors: Mapping[str, Vectors]) -> bytes:
 def as_bert(made: Encoder) -> bytes:
     kinds = np.full((2, SIZE), 0.25, np.float32)
     tensors = {
-        "embeddings.word_embeddings.weight": made.words,
+        "embeddings.word_embeddings.weight": words(made),
         "embeddings.position_embeddings.weight": made.positions - kinds[0],
         "embeddings.token_type_embeddings.weight": kinds,
     }
@@ -132,7 +133,7 @@ def as_pack(made: Encoder, group: int = 32) -> bytes:
         put(f"{name}.b", part.bias)
 
     kinds = np.full((2, SIZE), 0.25, np.float32)
-    put("word_emb", made.words, whole=True)
+    put("word_emb", words(made), whole=True)
     # Two positions that no token has.
     put("pos_emb", np.concatenate([kinds, made.positions - kinds[0]]))
     put("type_emb", kinds)
@@ -145,15 +146,15 @@ def as_pack(made: Encoder, group: int = 32) -> bytes:
         put_both(f"l{number}.f1", layer.widen)
         put_both(f"l{number}.f2", layer.narrow)
         put_both(f"l{number}.fln", layer.norm)
-    words = tokenizer().encode()
+    described = tokenizer().encode()
     shape = {"layers": len(made.layers), "heads": HEADS, "layer_norm_eps": 1e-12}
     header = {
         "arch": {**shape, "position_offset": 2},
-        "tokenizer_len": len(words),
+        "tokenizer_len": len(described),
         "tensors": entries,
     }
     text = json.dumps(header).encode()
-    return b"HMSEMB01" + len(text).to_bytes(8, "little") + text + words + data
+    return b"HMSEMB01" + len(text).to_bytes(8, "little") + text + described + data
 
 
 def keep(

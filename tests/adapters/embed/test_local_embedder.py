@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adapters.embed.reference import forward
+from adapters.embed.reference import forward, words
 from adapters.embed.small_models import (
     POSITIONS,
     SIZE,
@@ -54,7 +54,7 @@ def test_safetensors_and_packs_give_the_vectors_of_their_weights(tmp_path: Path)
 
 
 def test_a_static_model_gives_the_mean_of_what_it_knows(tmp_path: Path) -> None:
-    table = encoder().words
+    table = words(encoder())
     embedder = LocalEmbedder(*keep(tmp_path, "static", safetensors({"embeddings": table})))
     rows = embed(embedder, f"{TEXT} zzz", "zzz", "")
     mean = table[IDS[1:-1]].mean(axis=0)

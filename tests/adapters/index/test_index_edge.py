@@ -59,6 +59,38 @@ def test_nothing_is_started_before_the_first_call(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
+def test_it_can_be_started_beforehand_once(tmp_path: Path) -> None:
+    async def scene() -> None:
+        index = await EdgeIndexes(tmp_path).open(SPACE)
+        await index.start()
+        await until(lambda: index.pid is not None)
+        begun = pid_of(index)
+        await index.start()
+        assert await index.census() == {}
+        assert pid_of(index) == begun
+        await index.close()
+        await index.start()
+        assert not index.pid
+
+    asyncio.run(scene())
+
+
+def test_what_cannot_be_started_beforehand_is_told_by_the_call_that_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        index = await EdgeIndexes(tmp_path).open(SPACE)
+        with monkeypatch.context() as broken:
+            broken.setattr(sys, "executable", str(tmp_path / "no such program"))
+            await index.start()
+            with pytest.raises(IndexUnavailableError, match="cannot be started"):
+                await index.census()
+        assert await index.census() == {}
+        await index.close()
+
+    asyncio.run(scene())
+
+
 def test_a_killed_engine_is_reported_and_starts_again_with_all_it_had(tmp_path: Path) -> None:
     async def scene() -> None:
         index = await EdgeIndexes(tmp_path).open(SPACE)

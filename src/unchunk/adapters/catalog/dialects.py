@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -15,7 +15,10 @@ from sqlalchemy import (
     literal_column,
     text,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 T = TypeVar("T")
 
@@ -38,13 +41,18 @@ def clock(dialect: str) -> ColumnElement[int]:
 
 
 @lru_cache
-def insert(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+def insert(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Insert":
     """An insert that knows ON CONFLICT: both spell it alike, but each has its own."""
-    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    if dialect != "postgresql":
+        return sqlite.insert(table)
+    # A library in a file starts sooner without it.
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415
+
+    return postgresql.insert(table)
 
 
 @lru_cache
-def insert_new(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+def insert_new(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Insert":
     """An insert that leaves alone what is there already."""
     return insert(dialect, table).on_conflict_do_nothing()
 

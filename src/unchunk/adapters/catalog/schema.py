@@ -19,7 +19,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    text,
 )
 
 HEAD: Final = "0007"
@@ -77,12 +76,6 @@ documents = Table(
     Column("attributes", LargeBinary),
     UniqueConstraint("owner", "folder", "name"),
     Index(None, "owner", "created_at", "id"),
-    Index(
-        "ix_documents_coming",
-        "created_at",
-        postgresql_where=text(COMING),
-        sqlite_where=text(COMING),
-    ),
 )
 
 # What filters find documents by: a digest for each name with a single value, since an index takes
@@ -198,12 +191,6 @@ turns = Table(
     Column("record", LargeBinary, nullable=False),
     Column("holder", Text),
     ForeignKeyConstraint(["conversation"], ["conversations.id"], ondelete="CASCADE"),
-    Index(
-        "ix_turns_pending",
-        "conversation",
-        postgresql_where=text(PENDING),
-        sqlite_where=text(PENDING),
-    ),
 )
 
 # `mark` is the digest of the folder, which may be too long for an index.

@@ -10,15 +10,18 @@ Knows nothing of files and tokenizers.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from unchunk.adapters.embed.onnxfile import Graph
 from unchunk.ports import Vectors
 
 Pooling = Literal["cls", "mean"]
+Floats = npt.NDArray[np.floating[Any]]
 IDS, VECTOR = "ids", "vector"
+_WORDS, _SCALES = "words", "scales"
 
 _TOKEN_STEPS, _TOKEN_ZERO = 127, 128
 _WEIGHT_STEPS = 63
@@ -47,11 +50,27 @@ class Layer(NamedTuple):
     norm: Norm
 
 
+class Grouped(NamedTuple):
+    """A table in whole numbers: `steps` (rows, groups, group) times `scales` (rows, groups, 1)."""
+
+    steps: npt.NDArray[np.int8]
+    scales: Vectors
+
+    @property
+    def real(self) -> Vectors:
+        # In place, which is the same numbers in little more than half of the time.
+        real = self.steps.astype(np.float32)
+        real *= self.scales
+        return real.reshape(len(real), -1)
+
+
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """`positions[i]` is what is added to token i, the token type included."""
+    """`words` has a row for each token that there is; `positions[i]` is what is added to token i
+    of a text, the token type included.
+    """
 
-    words: Vectors
+    words: Floats | Grouped
     positions: Vectors
     norm: Norm
     layers: tuple[Layer, ...]
@@ -59,10 +78,21 @@ class Encoder:
     epsilon: float = 1e-12
 
 
-def to_onnx(encoder: Encoder, pooling: Pooling) -> bytes:
-    """A model file: token ids (1, n) in, one vector (1, dimensions) out, not of length one."""
+def tables(encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
+    """The words as the graph reads them. They are most of a model, and a text needs few of them."""
+    words = encoder.words
+    if isinstance(words, Grouped):
+        return {_WORDS: words.steps, _SCALES: words.scales}
+    return {_WORDS: words}
+
+
+def to_onnx(encoder: Encoder, pooling: Pooling, *, apart: bool = False) -> bytes:
+    """A model file: token ids (1, n) in, one vector (1, dimensions) out, not of length one.
+
+    With `apart`, the `tables` are not in it, but go in with each text.
+    """
     writer = _Writer(encoder)
-    x = writer.embed()
+    x = writer.embed(apart=apart)
     last = len(encoder.layers) - 1
     for number, layer in enumerate(encoder.layers):
         # Of the last layer only what is pooled is ever read.
@@ -72,7 +102,7 @@ def to_onnx(encoder: Encoder, pooling: Pooling) -> bytes:
         graph.node("Squeeze", [x, graph.constant("one", np.array([1]))], VECTOR)
     else:
         graph.node("ReduceMean", [x, graph.constant("one", np.array([1]))], VECTOR, keepdims=0)
-    return graph.model(IDS, VECTOR, encoder.words.shape[1])
+    return graph.model(VECTOR, encoder.positions.shape[1])
 
 
 class _Quantized(NamedTuple):
@@ -87,11 +117,25 @@ class _Writer:
         self.graph = Graph()
         self._encoder = encoder
 
-    def embed(self) -> str:
+    def embed(self, *, apart: bool) -> str:
         graph, encoder = self.graph, self._encoder
-        # Half precision halves what is kept in memory, and is finer than what comes behind it.
-        table = graph.constant("words", encoder.words.astype(np.float16))
-        rows = graph.node("Cast", [graph.node("Gather", [table, IDS], "row")], "words32", to=1)
+        graph.input(IDS, "int64", (1, None))
+        for name, table in tables(encoder).items():
+            if apart:
+                graph.input(name, table.dtype.name, table.shape)
+            else:
+                graph.constant(name, table)
+        rows = graph.node("Gather", [_WORDS, IDS], "row")
+        if isinstance(encoder.words, Grouped):
+            steps = graph.node("Cast", [rows], "row.steps", to=1)
+            scale = graph.node("Gather", [_SCALES, IDS], "row.scale")
+            real = graph.node("Mul", [steps, scale], "row.real")
+            flat = graph.constant("flat", np.array([0, 0, -1]))
+            # As fine as a table of half precision.
+            rows = graph.node(
+                "Cast", [graph.node("Reshape", [real, flat], "row.flat")], "row.half", to=10
+            )
+        rows = graph.node("Cast", [rows], "words32", to=1)
         count = graph.node("Shape", [IDS], "count", start=1)
         begin = graph.constant("begin", np.array([0]))
         positions = graph.constant("positions", encoder.positions)

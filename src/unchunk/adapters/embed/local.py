@@ -3,14 +3,14 @@
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unchunk.adapters.embed.files import Files, Once
 from unchunk.adapters.embed.models import LocalModel
 from unchunk.domain import EmbedderIdentity
 from unchunk.errors import InvalidTextError
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
     from unchunk.adapters.embed.networks import Network
-
-T = TypeVar("T")
 
 
 class LocalEmbedder:
@@ -42,8 +40,9 @@ class LocalEmbedder:
             "document": ThreadPoolExecutor(self._threads, "embed-documents"),
             "query": ThreadPoolExecutor(self._threads, "embed-queries"),
         }
-        self._tokenizer = _Once(lambda: load_tokenizer(model, files))
-        self._network = _Once(lambda: load_network(model, files))
+        checked = Files(model, files)
+        self._tokenizer = Once(lambda: load_tokenizer(checked))
+        self._network = Once(lambda: load_network(model, checked))
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -104,31 +103,16 @@ class LocalEmbedder:
             ) from error
 
 
-class _Once(Generic[T]):
-    """Something that is made when it is first asked for, whichever thread that is."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make = make
-        self._making = Lock()
-        self._made: T | None = None
-
-    def get(self) -> T:
-        with self._making:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
-
-
 # The run time of models takes longer to load than a command that embeds nothing.
 
 
-def load_tokenizer(model: LocalModel, files: Mapping[str, Path]) -> "Tokenizer":
+def load_tokenizer(files: Files) -> "Tokenizer":
     from unchunk.adapters.embed import networks  # noqa: PLC0415
 
-    return networks.load_tokenizer(model, files)
+    return networks.load_tokenizer(files)
 
 
-def load_network(model: LocalModel, files: Mapping[str, Path]) -> "Network":
+def load_network(model: LocalModel, files: Files) -> "Network":
     from unchunk.adapters.embed import networks  # noqa: PLC0415
 
     return networks.load_network(model, files)

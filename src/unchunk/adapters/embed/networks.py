@@ -4,27 +4,25 @@ A network takes the token ids of one text and gives its vector, of any length. A
 threads may call it at once.
 """
 
-import hashlib
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import onnxruntime as ort  # type: ignore[import-untyped]  # carries no types
 from tokenizers import Tokenizer
 
-from unchunk.adapters.embed.encoder import IDS, to_onnx
-from unchunk.adapters.embed.models import LocalModel, ModelFile
+from unchunk.adapters.embed.encoder import IDS, tables, to_onnx
+from unchunk.adapters.embed.files import Files
+from unchunk.adapters.embed.models import LocalModel
 from unchunk.adapters.embed.weights import Pack, bert, read_safetensors
-from unchunk.errors import IntegrityError
 from unchunk.ports import Vectors
 
 Network = Callable[[list[int]], Vectors]
 
 
-def load_tokenizer(model: LocalModel, files: Mapping[str, Path]) -> Tokenizer:
+def load_tokenizer(files: Files) -> Tokenizer:
     """A tokenizer that neither cuts nor pads, and takes no text for one of its marks."""
-    data = _read(model.tokenizer or model.weights, files)
-    described = data.decode() if model.tokenizer else Pack(data).tokenizer()
+    data = files.tokenizer()
+    described = Pack(files.weights()).tokenizer() if data is None else data.decode()
     tokenizer = Tokenizer.from_str(described)
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -32,8 +30,8 @@ def load_tokenizer(model: LocalModel, files: Mapping[str, Path]) -> Tokenizer:
     return tokenizer
 
 
-def load_network(model: LocalModel, files: Mapping[str, Path]) -> Network:
-    data = _read(model.weights, files)
+def load_network(model: LocalModel, files: Files) -> Network:
+    data = files.weights()
     if model.format == "static":
         return _static(read_safetensors(data)["embeddings"], model.unknown)
     if model.format == "onnx":
@@ -43,10 +41,13 @@ def load_network(model: LocalModel, files: Mapping[str, Path]) -> Network:
         if model.format == "pack"
         else bert(read_safetensors(data), model.heads)
     )
-    session = _session(to_onnx(encoder, model.pooling), ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    words = tables(encoder)
+    session = _session(
+        to_onnx(encoder, model.pooling, apart=True), ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    )
 
     def network(ids: list[int]) -> Vectors:
-        vector: Vectors = session.run(None, {IDS: np.array([ids])})[0][0]
+        vector: Vectors = session.run(None, {IDS: np.array([ids]), **words})[0][0]
         return vector
 
     return network
@@ -84,22 +85,9 @@ def _session(model: bytes, level: ort.GraphOptimizationLevel) -> ort.InferenceSe
     options.intra_op_num_threads = 1
     # Texts differ in length, and a plan of memory for each length would only pile up.
     options.enable_mem_pattern = False
+    # To plan which result may lie where another one lay takes longer than it ever saves.
+    options.enable_mem_reuse = False
     options.log_severity_level = 3
     # Without it, eight-bit weights overflow on processors that cannot multiply them well.
     options.add_session_config_entry("session.x64quantprecision", "1")
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _read(file: ModelFile, files: Mapping[str, Path]) -> bytes:
-    path = files[file.path]
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise IntegrityError(f"cannot read {path}: {error.strerror or error}") from error
-    found = hashlib.sha256(data).hexdigest()
-    if found != file.sha256:
-        raise IntegrityError(
-            f"{path} is not the file it should be: its SHA-256 is {found}, not {file.sha256}; "
-            "delete it and get the model anew"
-        )
-    return data

@@ -23,6 +23,7 @@ class Graph:
 
     def __init__(self) -> None:
         self._nodes: list[bytes] = []
+        self._inputs: list[bytes] = []
         self._constants: dict[str, tuple[bytes, bytes]] = {}
 
     def constant(self, name: str, value: npt.ArrayLike) -> str:
@@ -37,6 +38,11 @@ class Graph:
             self._constants[name] = head, data
         return name
 
+    def input(self, name: str, dtype: str, shape: Iterable[int | None]) -> str:
+        """What goes in with every run; None is a side of any length."""
+        self._inputs.append(_value(name, dtype, shape))
+        return name
+
     def node(self, kind: str, inputs: Iterable[str], output: str, /, **attributes: float) -> str:
         """An operation of ONNX."""
         return self._add(kind, "", inputs, output, attributes)
@@ -45,14 +51,14 @@ class Graph:
         """An operation that onnxruntime has beyond ONNX."""
         return self._add(kind, _CONTRIB, inputs, output, attributes)
 
-    def model(self, ids: str, output: str, dimensions: int) -> bytes:
-        """The file of a graph that turns whole numbers (1, n) into floats (1, dimensions)."""
+    def model(self, output: str, dimensions: int) -> bytes:
+        """The file of a graph that gives floats (1, dimensions)."""
         graph = [
             *(_bytes(1, node) for node in self._nodes),
             _text(2, "unchunk"),
             *chain.from_iterable(self._constants.values()),
-            _bytes(11, _value(ids, "int64", None)),
-            _bytes(12, _value(output, "float32", dimensions)),
+            *(_bytes(11, one) for one in self._inputs),
+            _bytes(12, _value(output, "float32", (1, dimensions))),
         ]
         opsets = (("", _OPSET), (_CONTRIB, 1))
         # The weights are most of it, so they are copied once.
@@ -86,11 +92,9 @@ class Graph:
         return output
 
 
-def _value(name: str, dtype: str, last: int | None) -> bytes:
-    """What goes in or comes out: one row, as long as it is or `last` long."""
-    size = _text(2, "n") if last is None else _number(1, last)
-    shape = _bytes(1, _number(1, 1)) + _bytes(1, size)
-    tensor = _number(1, _TYPES[dtype]) + _bytes(2, shape)
+def _value(name: str, dtype: str, shape: Iterable[int | None]) -> bytes:
+    sides = (_text(2, "n") if size is None else _number(1, size) for size in shape)
+    tensor = _number(1, _TYPES[dtype]) + _bytes(2, b"".join(_bytes(1, side) for side in sides))
     return _text(1, name) + _bytes(2, _bytes(1, tensor))
 
 

@@ -5,12 +5,13 @@ description that is wrong, and fails as it may.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from unchunk.adapters.embed.encoder import Encoder, Layer, Linear, Norm
+from unchunk.adapters.embed.encoder import Encoder, Grouped, Layer, Linear, Norm
 from unchunk.ports import Vectors
 
 
@@ -51,7 +52,8 @@ def bert(tensors: Mapping[str, Vectors], heads: int) -> Encoder:
     kinds = tensors["embeddings.token_type_embeddings.weight"]
     layers = sum(name.endswith(".output.dense.weight") for name in tensors) // 2
     return Encoder(
-        words=tensors["embeddings.word_embeddings.weight"],
+        # Half precision halves what is kept in memory, and is finer than what comes behind it.
+        words=tensors["embeddings.word_embeddings.weight"].astype(np.float16),
         positions=tensors["embeddings.position_embeddings.weight"] + kinds[0],
         norm=norm("embeddings.LayerNorm"),
         layers=tuple(layer(f"encoder.layer.{number}") for number in range(layers)),
@@ -77,14 +79,22 @@ class Pack:
         return self._data[self._begin : self._end].decode()
 
     def encoder(self) -> Encoder:
-        tensors = self._tensors()
+        """Its words stay as they are in the file, and keep that in memory."""
+        tensors = {entry["name"]: (entry, at) for entry, at in self._entries()}
         shape = self._header["arch"]
 
+        def real(name: str) -> Vectors:
+            entry, at = tensors[name]
+            if entry["group"]:
+                return self._grouped(entry, at).real
+            count = prod(entry["shape"])
+            return np.frombuffer(self._data, np.float32, count, at).reshape(entry["shape"])
+
         def linear(name: str) -> Linear:
-            return Linear(tensors[f"{name}.w"], tensors[f"{name}.b"])
+            return Linear(real(f"{name}.w"), real(f"{name}.b"))
 
         def norm(name: str) -> Norm:
-            return Norm(tensors[f"{name}.w"], tensors[f"{name}.b"])
+            return Norm(real(f"{name}.w"), real(f"{name}.b"))
 
         def layer(at: str) -> Layer:
             weights, biases = (np.split(part, 3) for part in linear(f"{at}.qkv"))
@@ -100,26 +110,29 @@ class Pack:
                 norm=norm(f"{at}.fln"),
             )
 
+        words, at = tensors["word_emb"]
         return Encoder(
-            words=tensors["word_emb"],
-            positions=tensors["pos_emb"][shape["position_offset"] :] + tensors["type_emb"][0],
+            words=self._grouped(words, at) if words["group"] else real("word_emb"),
+            positions=real("pos_emb")[shape["position_offset"] :] + real("type_emb")[0],
             norm=norm("emb_ln"),
             layers=tuple(layer(f"l{number}") for number in range(shape["layers"])),
             heads=shape["heads"],
             epsilon=shape["layer_norm_eps"],
         )
 
-    def _tensors(self) -> dict[str, Vectors]:
-        found, at = {}, self._end
+    def _grouped(self, entry: dict[str, Any], at: int) -> Grouped:
+        rows, width = entry["shape"]
+        group = entry["group"]
+        steps = np.frombuffer(self._data, np.int8, rows * width, at)
+        scales = np.frombuffer(self._data, np.float32, rows * width // group, at + rows * width)
+        # Numbers of four bytes that begin anywhere are not read everywhere.
+        return Grouped(
+            steps.reshape(rows, -1, group), scales.copy().reshape(rows, width // group, 1)
+        )
+
+    def _entries(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """What the header says of each tensor, and where that begins."""
+        at = self._end
         for entry in self._header["tensors"]:
-            shape, group = entry["shape"], entry["group"]
-            count = prod(shape)
-            if group:
-                steps = np.frombuffer(self._data, np.int8, count, at).reshape(-1, group)
-                scales = np.frombuffer(self._data, np.float32, count // group, at + count)
-                found[entry["name"]] = (steps * scales[:, None]).reshape(shape)
-            else:
-                values = np.frombuffer(self._data, np.float32, count, at)
-                found[entry["name"]] = values.reshape(shape)
+            yield entry, at
             at += entry["len"]
-        return found

@@ -1,6 +1,6 @@
 """A process of our own that does what would hold up this one.
 
-It is started with the first call, and again with the next one after it died. Calls may
+It is started with the first call or before it, and again with the next one after it died. Calls may
 overlap; each is answered when it is done. It ends when its socket closes, so it cannot
 outlive whoever started it.
 """
@@ -40,6 +40,11 @@ class Child:
         running = self._running
         return running.process.pid if running and not running.gone else None
 
+    def start(self) -> None:
+        """Let it begin; if it cannot, the next call tries again and tells."""
+        if not self._closed and self._running is None:
+            self._sender.submit(self._begin)
+
     async def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401 per method
         if self._closed:
             raise IndexUnavailableError(f"the index {self._name!r} was closed")
@@ -59,14 +64,17 @@ class Child:
 
     def _send(self, answer: "Future[Any]", method: str, arguments: tuple[object, ...]) -> None:
         try:
-            if self._running is None or self._running.gone:
-                if self._running is not None:
-                    self._running.end()
-                self._running = _Running(self._module, self._arguments, self._kept_open, self._name)
-            self._running.send(answer, method, arguments)
+            self._begin().send(answer, method, arguments)
         except OSError as error:
             what = f"the process of the index {self._name!r} cannot be started: {error}"
             _fail(answer, IndexUnavailableError(what))
+
+    def _begin(self) -> "_Running":
+        if self._running is None or self._running.gone:
+            if self._running is not None:
+                self._running.end()
+            self._running = _Running(self._module, self._arguments, self._kept_open, self._name)
+        return self._running
 
 
 class _Running:

@@ -34,7 +34,7 @@ _AT_ONCE = 512  # points, lest a search wait for more
 
 
 class EdgeIndex:
-    """`Index` in a folder; nothing is started before the first call.
+    """`Index` in a folder; nothing is started before `start` or the first call.
 
     With 0 dimensions it holds terms only.
     """
@@ -52,6 +52,9 @@ class EdgeIndex:
     def pid(self) -> int | None:
         """The process that holds the engine; None before the first call."""
         return self._child.pid
+
+    async def start(self) -> None:
+        self._child.start()
 
     async def upsert(self, points: Sequence[Point]) -> None:
         starts = range(0, len(points), _AT_ONCE)

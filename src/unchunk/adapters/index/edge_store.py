@@ -11,11 +11,14 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unchunk.adapters.index.edge_home import Home
-from unchunk.adapters.index.edge_optimize import Optimizing
 from unchunk.adapters.index.edge_shard import SCANNED_KILOBYTES, Shard
 from unchunk.adapters.index.wire import Batch, Found, Query, Version
+
+if TYPE_CHECKING:
+    from unchunk.adapters.index.edge_optimize import Optimizing
 
 _CARRIED_AT_ONCE = 512
 
@@ -119,6 +122,9 @@ class Store:
         busy = now < self._written + self._quiet and self._changes < 2 * self._enough
         if self._changes < self._enough or now < self._not_before or busy:
             return
+        # Loaded when there is need, which is seldom: a first answer waits for all that is loaded.
+        from unchunk.adapters.index.edge_optimize import Optimizing  # noqa: PLC0415
+
         self._not_before = now + self._pause
         if self._home.has_room():
             self.flush()
