@@ -39,7 +39,8 @@ from unchunk.wiring import open_engine
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 _A_DOCUMENT, _AT_ONCE = 100, 100
 _CHUNK, _WORD = 800, 6.5
-_QUESTIONS, _ATTEMPTS = 200, 10
+_QUESTIONS = 200
+_ATTEMPTS, _PAUSE = 10, 10.0
 Figures = dict[str, Any]
 
 
@@ -153,8 +154,9 @@ async def _taken_in(engine: Engine, paths: Sequence[Path]) -> list[Outcome]:
         if not waiting:
             break
         print(f"\n{len(waiting)} wait: {waiting[0].error}", file=sys.stderr)
+        await asyncio.sleep(_PAUSE)
         outcomes = [one for one in outcomes if one not in waiting] + await engine.retry()
-    assert all(one.result == "added" for one in outcomes), outcomes
+    assert [one.result for one in outcomes] == ["added"] * len(paths), outcomes
     return outcomes
 
 

@@ -25,6 +25,7 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ({"retry-after": "-5"}, None),
         ({"retry-after-ms": "nan"}, None),
         ({"retry-after": "9" * 400}, None),
+        ({"retry-after": "Sun, 01 Mar 99999999999 12:00:00 GMT"}, None),
         ({"retry-after-ms": "soon", "retry-after": "2"}, 2.0),
     ],
 )

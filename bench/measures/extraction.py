@@ -67,7 +67,8 @@ def measure(run: Run) -> list[Table]:
     intro = (
         "The text of every page. Ours reads in a worker, a process of its own, whose time counts in"
         " full; the others read in theirs. All are warm. The samples are odd and broken files of one"
-        " or a few pages, without those that ask for a password; a file counts as not read if a"
+        " or a few pages, without those that ask for a password; one that PDFium, our floor, cannot"
+        " open has no pages, whoever reads it; a file counts as not read if a"
         " reader fails or finds nothing but white space. LangChain's, LlamaIndex's and Haystack's"
         " own loaders use pypdf. PyMuPDF is under the AGPL."
     )

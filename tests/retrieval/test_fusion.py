@@ -93,6 +93,8 @@ def test_whoever_is_first_by_one_way_is_among_the_best_few(
     rankings: list[list[int]], alpha: float
 ) -> None:
     ways = zip(("dense", "lexical"), rankings, strict=False)
-    given = [Ranking(way, [(key, 1 / at) for at, key in enumerate(it, 1)]) for way, it in ways]
+    given = [
+        Ranking(way, [(key, 1 - at * at / 1000) for at, key in enumerate(it)]) for way, it in ways
+    ]
     order = [key for key, _ in best_first(blend(alpha)(given))]
     assert all(order.index(it.scored[0][0]) <= 5 for it in given if it.scored)

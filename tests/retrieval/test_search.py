@@ -155,6 +155,23 @@ def test_without_the_embedder_words_are_searched_and_a_note_says_so(
     home.run(in_time(work))
 
 
+def test_an_index_that_cannot_be_opened_is_not_taken_for_the_embedder(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.file("a.md", WHALE)
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        refusal = ProviderRefusedError("the index refuses the key")
+        with monkeypatch.context() as patch:
+            break_off(patch, part(engine, "index"), "start", refusal)
+            with pytest.raises(ProviderRefusedError, match="refuses the key"):
+                await engine.search("whales")
+        assert (await engine.search("whales")).notes == ()
+
+    home.run(in_time(work))
+
+
 def test_a_question_without_words_is_searched_by_meaning(home: Home) -> None:
     home.file("a.md", "# Marks\n\n?! ... ?! ... ?! whatever")
 

@@ -41,12 +41,12 @@ class Talking:
     """
 
     def __init__(self, talk: Talk, answering: "Callable[[], ChatParts]", owner: OwnerId) -> None:
-        self._talk, self._make_answering = talk, answering
+        self._talk, self._make_parts = talk, answering
         self._owner = owner
 
     @cached_property
     def _answering(self) -> "ChatParts":
-        return self._make_answering()
+        return self._make_parts()
 
     def chat(
         self,

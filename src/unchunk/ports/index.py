@@ -70,9 +70,7 @@ class Startable(Protocol):
     """What an `Index` may be besides: one that takes a while to begin, and can do so beforehand."""
 
     async def start(self) -> None:
-        """Begin, if that has not happened, and do not wait for it. What fails is said here or by
-        the next call.
-        """
+        """Begin, if that has not happened. What fails is said here or by the next call."""
         ...
 
 

@@ -18,7 +18,7 @@ def asked_wait(headers: Mapping[str, str], now: datetime | None = None) -> float
                 asked = float(given) / unit
                 return asked if isfinite(asked) else None
         when = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)

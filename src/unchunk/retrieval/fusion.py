@@ -9,7 +9,7 @@ K = TypeVar("K", bound=Hashable)
 
 # The usual constant of reciprocal rank fusion: how slowly a rank's worth falls.
 _SLOWNESS = 60
-# Whoever is first by one way is not below this place, whatever the other way says.
+# Whoever is first by one way is not below this place, or below the next if both are.
 _LEADERS = 5
 
 

@@ -183,15 +183,19 @@ class Sight:
         if known is not None:
             self._telemetry.count("question_cache_hits")
             return known
-        try:
-            # An index that has to be started is, while the question is embedded.
-            embedding = space.embedder.embed([asked.text], "query")
-            vectors, _ = await gather(embedding, start(space.index))
-            made: Vectors = vectors[0]
-        except (ProviderUnavailableError, ProviderRefusedError) as error:
-            log("search by words alone: %s", error)
-            asked.notes.append(f"by words alone: {error}")
+        # An index that has to be started is, while the question is embedded.
+        embedded, failure = await gather(
+            space.embedder.embed([asked.text], "query"), start(space.index), return_exceptions=True
+        )
+        if failure is not None:
+            raise failure
+        if isinstance(embedded, ProviderUnavailableError | ProviderRefusedError):
+            log("search by words alone: %s", embedded)
+            asked.notes.append(f"by words alone: {embedded}")
             return None
+        if isinstance(embedded, BaseException):
+            raise embedded
+        made: Vectors = embedded[0]
         self._vectors.put((space.name, asked.text), made)
         return made
 

@@ -76,6 +76,7 @@ documents = Table(
     Column("attributes", LargeBinary),
     UniqueConstraint("owner", "folder", "name"),
     Index(None, "owner", "created_at", "id"),
+    # And one of those that are `COMING`: see `partial`.
 )
 
 # What filters find documents by: a digest for each name with a single value, since an index takes
@@ -191,6 +192,7 @@ turns = Table(
     Column("record", LargeBinary, nullable=False),
     Column("holder", Text),
     ForeignKeyConstraint(["conversation"], ["conversations.id"], ondelete="CASCADE"),
+    # And an index of those that are `PENDING`: see `partial`.
 )
 
 # `mark` is the digest of the folder, which may be too long for an index.

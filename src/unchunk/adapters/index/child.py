@@ -41,7 +41,7 @@ class Child:
         return running.process.pid if running and not running.gone else None
 
     def start(self) -> None:
-        """Let it begin; if it cannot, the next call tries again and tells."""
+        """Let it begin, if it never did; if it cannot, the next call tries again and tells."""
         if not self._closed and self._running is None:
             self._sender.submit(self._begin)
 

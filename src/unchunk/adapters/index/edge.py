@@ -50,7 +50,7 @@ class EdgeIndex:
 
     @property
     def pid(self) -> int | None:
-        """The process that holds the engine; None before the first call."""
+        """The process that holds the engine; None before it is started."""
         return self._child.pid
 
     async def start(self) -> None:

@@ -18,11 +18,10 @@ from unchunk.errors import (
     ProviderRefusedError,
     ProviderUnavailableError,
 )
+from unchunk.ports.replies import TRANSIENT, asked_wait
 from unchunk.telemetry import trace_headers
 from unchunk.text.windows import windows
 
-# 409 and 425: try later. 529: overloaded, for some.
-_TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _ABOUT_TEXT = frozenset({400, 413, 422})
 _HINTS = {
     401: "; check the key",
@@ -158,9 +157,8 @@ class RemoteReranker:
     def _failure(self, response: httpx2.Response) -> Exception:
         status = response.status_code
         said = f"{self._where} answered {status}: {self._clean(_reason(response))}"
-        if status in _TRANSIENT:
-            asked = response.headers.get("retry-after", "").strip()
-            return ProviderUnavailableError(said, float(asked) if asked.isdecimal() else None)
+        if status in TRANSIENT:
+            return ProviderUnavailableError(said, asked_wait(response.headers))
         about_text = status in _ABOUT_TEXT
         return ProviderRefusedError(said + _HINTS.get(status, ""), about_text=about_text)
 
