@@ -5,6 +5,9 @@ STAMP := .venv/.stamp
 # Files in their order: sorted by how many tests they have, the slow ones, which have few, come last.
 MANY := -n 3 --dist loadfile --no-loadscope-reorder
 
+# The tests start many processes; without bytecode each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test test-here test-cluster coverage demo setup setup-dev system check format docs bench bench-quick constraints clean
 .DEFAULT_GOAL := run
 

@@ -57,7 +57,7 @@ def test_leaving_amid_an_answer_frees_its_slot(real_model: RealModel) -> None:
         async with model.stream(STORY, Sampling(max_tokens=700)) as deltas:
             await anext(aiter(deltas))
             assert await asyncio.to_thread(real_model.busy) == 1
-        assert await asyncio.to_thread(real_model.becomes_idle, 3.0)
+        assert await asyncio.to_thread(real_model.becomes_idle)
 
     run(scene, model_of(real_model))
 
@@ -76,7 +76,7 @@ def test_cancelling_amid_an_answer_frees_its_slot(real_model: RealModel) -> None
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert await asyncio.to_thread(real_model.becomes_idle, 3.0)
+        assert await asyncio.to_thread(real_model.becomes_idle)
 
     run(scene, model_of(real_model))
 
