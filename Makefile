@@ -2,8 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
-# Files in their order: sorted by how many tests they have, the slow ones, which have few, come last.
-MANY := -n 3 --dist loadfile --no-loadscope-reorder
+MANY := -n 3 --dist loadfile
 
 # The tests start many processes; without bytecode each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
