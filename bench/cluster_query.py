@@ -173,6 +173,7 @@ def main() -> None:
     print(f"ours / bare calls, CPU of client and nodes: {told['ratio of all']:.2f}, {met}")
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     kept[f"{told['chunks']} chunks"] = told
+    RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
 
 
