@@ -19,9 +19,9 @@ SECONDS = 120.0
 
 
 _COMPILED = (
-    "text-splitter is compiled, and fast while a text is short; ours is Python, and nearly as fast"
-    " there. About as much of its time goes into where a chunk ends as into where the next one"
-    " begins; an eighth is making the chunk itself. For more, ours would have to be compiled too."
+    "text-splitter is compiled, and fast while a text is short; ours is Python. About as much of its"
+    " time goes into where a chunk ends as into where the next one begins; an eighth is making the"
+    " chunk itself. For more, ours would have to be compiled too."
 )
 
 
