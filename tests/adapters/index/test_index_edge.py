@@ -75,22 +75,6 @@ def test_it_can_be_started_beforehand_once(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-def test_what_cannot_be_started_beforehand_is_told_by_the_call_that_needs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def scene() -> None:
-        index = await EdgeIndexes(tmp_path).open(SPACE)
-        with monkeypatch.context() as broken:
-            broken.setattr(sys, "executable", str(tmp_path / "no such program"))
-            await index.start()
-            with pytest.raises(IndexUnavailableError, match="cannot be started"):
-                await index.census()
-        assert await index.census() == {}
-        await index.close()
-
-    asyncio.run(scene())
-
-
 def test_a_killed_engine_is_reported_and_starts_again_with_all_it_had(tmp_path: Path) -> None:
     async def scene() -> None:
         index = await EdgeIndexes(tmp_path).open(SPACE)
@@ -172,13 +156,16 @@ def test_an_index_can_be_opened_twice_and_by_several_at_once(tmp_path: Path) -> 
     asyncio.run(scene())
 
 
+@pytest.mark.parametrize("beforehand", [False, True])
 def test_an_engine_that_cannot_be_started_is_unavailable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, beforehand: bool
 ) -> None:
     async def scene() -> None:
         index = await EdgeIndexes(tmp_path).open(SPACE)
         with monkeypatch.context() as broken:
             broken.setattr(sys, "executable", str(tmp_path / "no such program"))
+            if beforehand:
+                await index.start()  # it is told by the call that needs it
             with pytest.raises(IndexUnavailableError, match="cannot be started"):
                 await index.census()
         assert await index.census() == {}
