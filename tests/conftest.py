@@ -1,6 +1,7 @@
 """Makes `corpus` and `foreign`, which lie here, and `bench` importable from every test."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Where tests run in the background of a script, an interrupt is ignored, by all they start too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--stack") == "cluster":
         from cluster import suite
 

@@ -167,7 +167,7 @@ def test_an_interrupt_keeps_what_came_in_and_says_how_to_go_on(tmp_path: Path) -
     files.mkdir()
     for number in range(40):
         (files / f"{number}.md").write_text(f"# {number}\n\n" + f"Word {number}. " * 200)
-    command = [sys.executable, "-m", "unchunk", "add", str(files)]
+    command = [sys.executable, "-X", "faulthandler", "-m", "unchunk", "add", str(files)]
     with provider() as server:
         environment = {
             **os.environ,
@@ -185,13 +185,17 @@ def test_an_interrupt_keeps_what_came_in_and_says_how_to_go_on(tmp_path: Path) -
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
             assert stuck.wait(120)
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=120)
-        assert process.returncode == 130
+            try:
+                _, errors = process.communicate(timeout=120)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGABRT)
+                pytest.fail(f"not heeded: {process.communicate()[1].decode()}")
+        assert process.returncode == 130, errors.decode()
         assert b"the same command goes on" in errors
         server.plan.clear()
         again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert "40 files" in again.stdout
         healthy = subprocess.run(
-            [*command[:3], "doctor"], env=environment, capture_output=True, text=True, check=True
+            [*command[:5], "doctor"], env=environment, capture_output=True, text=True, check=True
         )
         assert "40 documents" in healthy.stdout
