@@ -6,6 +6,7 @@ each change.
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -153,9 +154,13 @@ def _all(store: Any) -> Iterator[Chunk]:  # noqa: ANN401
     if not hasattr(store, "get"):
         yield from store.docstore._dict.values()  # noqa: SLF001 -- it tells in no other way
         return
-    found = store.get()
-    for one, text, place in zip(found["ids"], found["documents"], found["metadatas"], strict=True):
-        yield Chunk(page_content=text, id=one, metadata=place)
+    # In parts: its SQL takes no more ids than so many at once.
+    for first in count(step=_MOST):
+        found = store.get(limit=_MOST, offset=first)
+        rows = zip(found["ids"], found["documents"], found["metadatas"], strict=True)
+        yield from (Chunk(page_content=text, id=one, metadata=place) for one, text, place in rows)
+        if len(found["ids"]) < _MOST:
+            return
 
 
 def _parents_in(folder: Path) -> Any:  # noqa: ANN401
