@@ -18,12 +18,17 @@ _LOOKED = 100
 
 _ELSEWHERE = (
     "Ours asks an index in a process of its own and reads the texts from a catalog on disk that "
-    "several processes may share; most others have all of it in the process that asks. How much of "
-    "the difference that is has not been broken down; it would take an index in the same process."
+    "several processes may share; most others have all of it in the process that asks. Of 3.9 ms by "
+    "vector, taken apart at 50,000 chunks, the process of the index has 2.1, to ask it takes 0.35, "
+    "and the catalog has 1.4 for ten chunks and their documents. It would take an index in the same "
+    "process, and texts that are kept in memory."
 )
 _WIDENS = (
     "Ours searches by meaning and by words, compares documents, and joins passages so that no "
-    "character comes twice; others look up ten vectors and fetch what stands beside or around them."
+    "character comes twice; others look up ten vectors and fetch what stands beside or around them. "
+    "Of 12.1 ms, taken apart at 50,000 chunks, the index has 4.6; what is left has no middle: a "
+    "tenth goes to finding copies, and the rest to a hundred small things in Python, five of them "
+    "changes of thread. It would take a compiled core."
 )
 _APPROXIMATE = (
     "A graph with the engine's usual settings misses a few in a hundred; whoever looks at all "
@@ -158,14 +163,18 @@ def _room(sheet: Sheet, chunks: int) -> Table:
                 "kB",
                 sheet.cells("memory"),
                 floor=SCAN,
-                why="A part of ours is the interpreter of its index; the rest is not broken down yet.",
+                why="Of ours at 50,000 chunks, 160 MB are files of the index that are mapped, and that "
+                "the system may take back; 66 MB are what its process holds, and 29 MB what the "
+                "asking one does. It would take smaller vectors, which find less.",
             ),
             Row(
                 "disk",
                 "kB",
                 sheet.cells("disk"),
-                why="Ours keeps whole texts and an index by words beside the vectors; which of them "
-                "takes how much is not broken down yet.",
+                why="Ours keeps whole texts and an index by words beside the vectors. Of 226 MB at "
+                "50,000 chunks the vectors take 73, words 48, the log of the index 48 however much "
+                "is in it, texts and catalog 39, and where a chunk belongs 13. It would take to leave "
+                "the search by words out.",
             ),
         ],
         COMMAND,
