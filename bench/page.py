@@ -13,12 +13,13 @@ _COLUMNS = 4
 _INTRO = """# Measured against the field
 
 Everything here was measured by `make bench`, each table side by side in one run: each contestant in a
-process and an environment of its own, taking turns, the same texts, chunks and vectors for all.
-A figure is the median of its repetitions, with half of the distance between the quartiles as its
-spread (±). Where a unit is a time, it is CPU time of the process and of all that it started; the
-wall time stands in brackets. *The floor* does the least that any must do, such as a bare call of
-the engine: nobody is expected to reach it. A ratio above 1 says that ours is better. *Level* is
-what differs by less than the two spreads. Read the ratios: the figures are of one machine.
+process and an environment of its own, taking turns, the same texts for all, and the same chunks and
+vectors where those are not what is measured. A figure is the median of its repetitions, with half of
+the distance between the quartiles as its spread (±); one without a spread was measured once. Times,
+and megabytes or pages in a second, are by CPU time of the process and of all that it started, and in
+brackets by wall time; questions in a second are by wall time. *The floor* does the least that ours must do, such as a bare call of its engine. A ratio
+above 1 says that ours is better. *Level* is what differs by less than the two spreads. Aims are
+judged pair by pair of repetitions. Read the ratios: the figures are of one machine.
 """
 
 
@@ -70,6 +71,8 @@ def _summary(tables: Sequence[Table]) -> Iterator[str]:
     yield "| table | ahead | level | behind | beside the best peer | beside the floor |"
     yield "|---|---|---|---|---|---|"
     for table in tables:
+        if _is_alone(table):
+            continue
         verdicts = [row.verdict for row in table.rows if OURS in row.cells]
         counts = " | ".join(str(verdicts.count(one) or "") for one in ("ahead", "level", "behind"))
         peers = _range([row.times(row.best_peer) for row in _ours(table) if row.best_peer])

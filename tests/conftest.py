@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Where tests run in the background of a script, an interrupt is ignored, by all they start too.
+    # What runs in the background of a script ignores an interrupt, and so would all that it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--stack") == "cluster":
         from cluster import suite
