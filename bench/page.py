@@ -12,14 +12,15 @@ from bench.machine import About
 _COLUMNS = 4
 _INTRO = """# Measured against the field
 
-Everything here was measured by `make bench`, each table side by side in one run: each contestant in a
-process and an environment of its own, taking turns, the same texts for all, and the same chunks and
-vectors where those are not what is measured. A figure is the median of its repetitions, with half of
-the distance between the quartiles as its spread (±); one without a spread was measured once. Times,
-and megabytes or pages in a second, are by CPU time of the process and of all that it started, and in
-brackets by wall time; questions in a second are by wall time. *The floor* does the least that ours must do, such as a bare call of its engine. A ratio
-above 1 says that ours is better. *Level* is what differs by less than the two spreads. Aims are
-judged pair by pair of repetitions. Read the ratios: the figures are of one machine.
+Everything here was measured by `make bench`, each table side by side in one run: each contestant in
+a process and an environment of its own, taking turns, the same texts for all, and the same chunks
+and vectors where those are not what is measured. A figure is the median of its repetitions, with
+half of the distance between the quartiles as its spread (±); one without a spread was measured once.
+Times, and megabytes or pages in a second, are by CPU time of the process and of all that it started,
+and in brackets by wall time; questions in a second are by wall time. *The floor* does the least that
+ours must do, such as a bare call of its engine. A ratio above 1 says that ours is better. *Level* is
+what differs by less than the two spreads. Aims are judged pair by pair of repetitions. Read the
+ratios: the figures are of one machine.
 """
 
 
