@@ -21,4 +21,4 @@ class Run:
 
     @property
     def repeats(self) -> int:
-        return 3 if self.is_quick else 7
+        return 2 if self.is_quick else 7

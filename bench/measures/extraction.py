@@ -51,7 +51,7 @@ def measure(run: Run) -> list[Table]:
     reports = sorted(
         (DATA / "financebench" / "pdfs").glob("*.pdf"), key=lambda it: it.stat().st_size
     )
-    sets.append(chosen("annual and quarterly reports", reports[: 2 if run.is_quick else 8]))
+    sets.append(chosen("annual and quarterly reports", reports[: 1 if run.is_quick else 8]))
     with entered(run) as field:
         field.enter(FIELD, lambda _one, _seat: None)
         for files in filter(lambda one: one.paths, sets):
