@@ -51,7 +51,7 @@ _APPROXIMATE = (
 
 
 def measure(run: Run, chunks: int = 0) -> list[Table]:
-    chunks = chunks or (5_000 if run.is_quick else 50_000)
+    chunks = chunks or (2_000 if run.is_quick else 50_000)
     corpus = corpus_of(run, chunks)
     with entered(run) as field:
         asking = Asking(field, corpus)

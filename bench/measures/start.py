@@ -58,7 +58,7 @@ _WHY = (
 
 
 def measure(run: Run, chunks: int = 0) -> list[Table]:
-    return [_imports(run), _first_answers(run, chunks or (5_000 if run.is_quick else 50_000))]
+    return [_imports(run), _first_answers(run, chunks or (2_000 if run.is_quick else 50_000))]
 
 
 def _imports(run: Run) -> Table:
