@@ -7,13 +7,18 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bench import debian
+
 TEXTS = Path(__file__).parents[2] / "shared" / "data" / "texts"
 # With 1000 characters and an overlap of 150, about 75 chunks.
 CHARACTERS = 50_500
 
 
 def sentences() -> list[str]:
-    """Those of Moby Dick and of seventy years of speeches; made-up ones where they are not."""
+    """Of Moby Dick, seventy years of speeches and Debian's documentation, as far as they are there.
+
+    Where none is, they are made up.
+    """
     found: list[str] = []
     for text in _texts():
         plain = " ".join(text.split())
@@ -39,6 +44,7 @@ def _texts() -> Iterator[str]:
             for name in sorted(opened.namelist()):
                 if name.endswith(".txt"):
                     yield opened.read(name).decode("cp1252", "replace")
+    yield from debian.texts()
 
 
 def write_documents(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from unchunk.adapters.index import edge_process, frames
+from unchunk.adapters.index.edge_home import Home
 from unchunk.adapters.index.edge_process import Inbox, Request, serve
 from unchunk.adapters.index.edge_store import Store
 from unchunk.adapters.index.packing import pack
@@ -139,3 +140,27 @@ def test_the_process_is_made_of_these(tmp_path: Path, monkeypatch: pytest.Monkey
         ours.shutdown(socket.SHUT_WR)
         edge_process.main(str(theirs.detach()), str(tmp_path), "8", "50")
         assert frames.receive(ours) == (1, {}, None)
+
+
+def test_an_idle_process_reads_its_shard_once_and_answers_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    calls: list[Path] = []
+
+    def slow(home: Home) -> None:
+        calls.append(home.folder)
+        begun.set()
+        go_on.wait(120)
+
+    monkeypatch.setattr(edge_process, "_TICK", 0.01)
+    monkeypatch.setattr(Home, "read_ahead", slow)
+    with served(tmp_path) as asking:
+        assert begun.wait(120)
+        for _ in range(3):
+            asking.send("census", None)
+            assert asking.receive()[1:] == ({}, None)
+            time.sleep(0.05)
+        go_on.set()
+
+    assert calls == [tmp_path]

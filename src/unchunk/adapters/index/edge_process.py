@@ -65,6 +65,7 @@ def serve(link: socket.socket, store: Store) -> None:
     """Answer until the other end is gone, or whoever started us is."""
     inbox = Inbox(link)
     parent = os.getppid()
+    is_warm = False
     while os.getppid() == parent:
         copying = store.copying
         timeout = 0.0 if store.carrying else _TICK / 20 if copying else _TICK
@@ -76,6 +77,10 @@ def serve(link: socket.socket, store: Store) -> None:
                 break
         elif inbox.ended:
             break
+        elif not is_warm:
+            # Not before there is time: whoever asks once and leaves needs little of the files.
+            is_warm = True
+            threading.Thread(target=store.read_ahead, daemon=True).start()
         store.go_on()
     store.close()
 

@@ -102,6 +102,10 @@ class Store:
         """Whether there is a next step to take at once."""
         return self._next is not None
 
+    def read_ahead(self) -> None:
+        """Takes as long as the disk does; safe in another thread."""
+        self._home.read_ahead()
+
     def go_on(self) -> None:
         """A step towards an optimized shard; to be called after each request and when idle."""
         try:
