@@ -87,7 +87,6 @@ def test_the_list_reads_no_text(client: httpx2.Client, monkeypatch: pytest.Monke
         raise AssertionError
 
     monkeypatch.setattr(lookups, "text", no_text)
-    monkeypatch.setattr("unchunk.adapters.catalog.catalog.text", no_text)
     rows = client.get("/api/documents").json()["documents"]
     counted = [get_encoding("cl100k_base").count(f"{at} {TIDES}") for at in (2, 1, 0)]
     assert [one["total_tokens"] for one in rows] == counted

@@ -11,9 +11,8 @@ from sqlite3 import Connection
 from typing import Any
 
 import pytest
-from sqlalchemy import event
-from sqlalchemy.pool import Pool
 
+from unchunk.adapters.catalog.file import File
 from unchunk.adapters.embed.hashing import HashingEmbedder
 from unchunk.adapters.index.child import Child
 from unchunk.ports import Role, Vectors
@@ -43,7 +42,7 @@ class Counting:
 def counting() -> Iterator[Counting]:
     """For libraries that are opened inside."""
     counts = Counting()
-    call, embed = Child.call, HashingEmbedder.embed
+    call, embed, connect = Child.call, HashingEmbedder.embed, File.connect
 
     async def seen_call(child: Child, method: str, *arguments: Any) -> Any:  # noqa: ANN401
         counts.see(f"engine: {method}")
@@ -67,14 +66,13 @@ def counting() -> Iterator[Counting]:
         elif word == "BEGIN":
             counts.see("catalog: transactions")
 
-    def connected(connection: Connection, _record: object) -> None:
+    def connected(file: File) -> Connection:
+        connection = connect(file)
         connection.set_trace_callback(seen_statement)
+        return connection
 
-    event.listen(Pool, "connect", connected)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Child, "call", seen_call)
-            patch.setattr(HashingEmbedder, "embed", seen_embed)
-            yield counts
-    finally:
-        event.remove(Pool, "connect", connected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Child, "call", seen_call)
+        patch.setattr(HashingEmbedder, "embed", seen_embed)
+        patch.setattr(File, "connect", connected)
+        yield counts

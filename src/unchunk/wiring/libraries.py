@@ -96,19 +96,8 @@ async def open_keyring(settings: Settings) -> Keyring:
 async def _parts(
     settings: Settings, incoming: Path
 ) -> "tuple[Parts, Talk, Keyring, Callable[[], StoreParts]]":
-    from unchunk.adapters.catalog import (
-        SqlBell,
-        SqlCatalog,
-        SqlConversations,
-        SqlKeys,
-        SqlLeases,
-        SqlPrompts,
-        SqlQueue,
-        SqlRates,
-        SqlStreamLog,
-        SqlVectorCache,
-        open_database,
-    )
+    from unchunk.adapters import catalog as sql
+    from unchunk.adapters.catalog.later import later
     from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
 
     originals = blobs_of(settings)
@@ -119,9 +108,9 @@ async def _parts(
     elsewhere = _elsewhere(settings) if settings.chat_source else None
     async with AsyncExitStack() as stack:
         stack.push_async_callback(originals.close)
-        database = await open_database(settings.catalog or settings.home / CATALOG)
+        database = await sql.open_database(settings.catalog or settings.home / CATALOG)
         stack.push_async_callback(database.close)
-        catalog = SqlCatalog(database)
+        catalog = sql.SqlCatalog(database)
         library = await library_id(catalog)
         blobs, indexes = ClaimedBlobs(originals, library), partial(indexes_of, settings, library)
 
@@ -129,22 +118,22 @@ async def _parts(
             return WatchedEmbedder(await make_embedder(settings, spec, known), telemetry)
 
         is_shared, seconds = database.is_shared, settings.lease_seconds
-        leases, bell = SqlLeases(database, seconds) if is_shared else None, SqlBell(database)
+        leases = sql.SqlLeases(database, seconds) if is_shared else None
+        bell = sql.SqlBell(database)
         desk = Desk(leases, bell, seconds)
         spaces = Spaces(catalog, indexes, make, wanted_of(settings), desk)
         for part in (spaces, bell, desk):
             stack.push_async_callback(part.close)
-        cache = SqlVectorCache(database)
         sharing = Sharing(
-            SqlQueue(database, seconds, settings.job_attempts),
+            later(lambda: sql.SqlQueue(database, seconds, settings.job_attempts)),
             bell,
             leases,
-            SqlStreamLog(database) if is_shared else None,
-            SqlRates(database) if is_shared else None,
+            sql.SqlStreamLog(database) if is_shared else None,
+            sql.SqlRates(database) if is_shared else None,
         )
         parts = Parts(
             catalog,
-            cache,
+            later(lambda: sql.SqlVectorCache(database)),
             blobs,
             extractor,
             pages_of(settings),
@@ -161,11 +150,12 @@ async def _parts(
         await desk.open()
         await spaces.open()
         stack.pop_all()
-    conversations = SqlConversations(database, leases.holder if leases else None)
+    conversations = sql.SqlConversations(database, leases.holder if leases else None)
     watched = None if model is None else WatchedChatModel(model, telemetry)
-    talk = Talk(conversations, SqlPrompts(database), manner, watched, elsewhere)
+    prompts, keys = later(lambda: sql.SqlPrompts(database)), later(lambda: sql.SqlKeys(database))
+    talk = Talk(conversations, prompts, manner, watched, elsewhere)
     stores = partial(_stores, database, desk)
-    return parts, talk, Keyring(SqlKeys(database), database.close), stores
+    return parts, talk, Keyring(keys, database.close), stores
 
 
 def _stores(database: "Database", desk: Desk) -> "StoreParts":

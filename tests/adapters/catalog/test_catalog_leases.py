@@ -10,9 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy import Engine
 
-from unchunk.adapters.catalog import Database, SqlBell, SqlLeases, open_database
-from unchunk.adapters.catalog import bell as ringer
-from unchunk.adapters.catalog.bell import _arguments
+from unchunk.adapters.catalog import Database, SqlBell, SqlLeases, listening, open_database
 from unchunk.adapters.catalog.ringing import CHANNEL
 from unchunk.ports import DISMISSED, Leases
 from unchunk.testing.leases import LeasesContract
@@ -197,7 +195,7 @@ def test_a_bell_that_broke_is_closed_all_the_same(
 
     async def scene() -> None:
         async with bells(postgres) as (_, bell, _):
-            monkeypatch.setattr(ringer, "_arguments", broken)
+            monkeypatch.setattr(listening, "arguments_of", broken)
             assert not await bell.wait("news", LATE)
 
     asyncio.run(scene())
@@ -206,7 +204,7 @@ def test_a_bell_that_broke_is_closed_all_the_same(
 def test_a_bell_notices_that_its_server_is_gone_without_a_word(postgres: str) -> None:
     async def scene() -> None:
         async with bells(postgres) as (database, _, _):
-            assert _arguments(database.engine).items() >= {
+            assert listening.arguments_of(database.engine).items() >= {
                 ("keepalives_idle", 10),
                 ("tcp_user_timeout", 30_000),
             }

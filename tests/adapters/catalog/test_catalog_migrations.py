@@ -20,7 +20,7 @@ from unchunk.adapters.catalog import (
     open_database,
     upgrade,
 )
-from unchunk.adapters.catalog.schema import HEAD, REVISIONS
+from unchunk.adapters.catalog.terms import HEAD, REVISIONS
 from unchunk.ports import Batch, FileNote, KeptResponse, StoreFile, VectorStore
 from unchunk.testing.catalogs import added, drafted, live_of
 from unchunk.testing.shelves import NOON

@@ -8,6 +8,7 @@ from unchunk.adapters.catalog.packing import (
     pack_outline,
     unpack_chunks,
     unpack_outline,
+    unpack_some,
 )
 from unchunk.domain import Chunk, Heading
 
@@ -22,6 +23,14 @@ CHUNKS = st.builds(
 @given(st.lists(CHUNKS, max_size=20))
 def test_chunks_come_back(chunks: list[Chunk]) -> None:
     assert unpack_chunks(pack_chunks(chunks)) == chunks
+
+
+@given(st.lists(CHUNKS, max_size=20), st.lists(st.integers(-2, 22)))
+def test_some_chunks_are_the_same_as_among_all(chunks: list[Chunk], wanted: list[int]) -> None:
+    packed = pack_chunks(chunks)
+    every = unpack_chunks(packed)
+    there = sorted(set(wanted).intersection(range(len(chunks))))
+    assert unpack_some(packed, wanted) == [every[at] for at in there]
 
 
 @given(

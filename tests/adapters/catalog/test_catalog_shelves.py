@@ -94,9 +94,9 @@ async def watched(where: Path, database: Database) -> AsyncIterator[list[str]]:
             steps = explaining.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
             plans.append("; ".join(step[-1] for step in steps))
 
-        event.listen(database._engine, "before_cursor_execute", explain)
+        event.listen(database.engine, "before_cursor_execute", explain)
         yield plans
-        event.remove(database._engine, "before_cursor_execute", explain)
+        event.remove(database.engine, "before_cursor_execute", explain)
 
 
 def test_pages_and_counts_are_answered_from_indexes_with_few_statements(tmp_path: Path) -> None:

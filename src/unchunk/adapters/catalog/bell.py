@@ -4,14 +4,9 @@ import asyncio
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Engine
-
-from unchunk.adapters.catalog.connecting import SERVER
 from unchunk.adapters.catalog.database import Database
-from unchunk.adapters.catalog.ringing import CHANNEL
 from unchunk.telemetry import log
 
-_PAUSE = 1.0
 # Who waits for the first time may have looked so long ago.
 _BEFORE = 1.0
 _MOST = 10_000
@@ -33,7 +28,12 @@ class SqlBell:
     async def wait(self, topic: str, seconds: float) -> bool:
         """Each task hears for itself: many may wait for one topic."""
         if self._database.is_shared and (self._listening is None or self._listening.done()):
-            self._listening = asyncio.create_task(self._listen())
+            # Nobody rings from elsewhere at a file.
+            from unchunk.adapters.catalog.listening import listen  # noqa: PLC0415
+
+            self._listening = asyncio.create_task(
+                listen(self._database.engine, self._ring, lambda: list(self._waiting))
+            )
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         heard = {} if task is None else self._heard.setdefault(task, {})
@@ -80,30 +80,3 @@ class SqlBell:
         for one in self._waiting.get(topic, ()):
             if not one.done():
                 one.set_result(None)
-
-    async def _listen(self) -> None:
-        import psycopg  # noqa: PLC0415 - an extra, and there where a database is shared
-
-        while True:
-            try:
-                connection = await psycopg.AsyncConnection.connect(
-                    **_arguments(self._database.engine), autocommit=True
-                )
-                async with connection:
-                    named = await (await connection.execute(f"SELECT {CHANNEL}")).fetchone()
-                    assert named is not None, "one row"
-                    channel = psycopg.sql.Identifier(named[0])
-                    await connection.execute(psycopg.sql.SQL("LISTEN {}").format(channel))
-                    # Whoever waited while nobody listened looks again.
-                    for topic in list(self._waiting):
-                        self._ring(topic)
-                    async for notice in connection.notifies():
-                        self._ring(notice.payload)
-            except psycopg.Error as error:
-                log("the database does not ring now: %s", error)
-            await asyncio.sleep(_PAUSE)
-
-
-def _arguments(engine: Engine) -> dict[str, Any]:
-    _, arguments = engine.dialect.create_connect_args(engine.url)
-    return {**arguments, **SERVER, "application_name": "unchunk bell"}

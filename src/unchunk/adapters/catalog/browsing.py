@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, select, update
 
-from unchunk.adapters.catalog.lookups import documents_of, owned
+from unchunk.adapters.catalog.dialects import asking
+from unchunk.adapters.catalog.finding import owned
+from unchunk.adapters.catalog.lookups import documents_of
 from unchunk.adapters.catalog.rows import is_storable
 from unchunk.adapters.catalog.schema import documents, versions
 from unchunk.domain import Document, DocumentId, FolderCount, OwnerId, Status, Version
@@ -43,7 +45,7 @@ def browse(
     else:
         wanted = connection.scalars(newest.limit(limit).offset(offset)).all()
         total = connection.scalar(select(func.count()).where(*conditions)) or 0
-    found = {one.id: one for one in owned(connection, owner, wanted)}
+    found = {one.id: one for one in owned(asking(connection), owner, wanted)}
     # In the order of their ids as they were found; one may have gone in between.
     return [found[one] for one in wanted if one in found], total
 

@@ -3,38 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
-from unchunk.adapters.catalog.browsing import (
-    browse,
-    count_tokens,
-    folders,
-    uncounted,
-)
-from unchunk.adapters.catalog.changes import begin, bury, fail, forget, note, note_once
+from unchunk.adapters.catalog import finding, reading
 from unchunk.adapters.catalog.database import Database
-from unchunk.adapters.catalog.describing import describe
-from unchunk.adapters.catalog.fencing import (
-    adopt_space,
-    next_generation,
-    renew,
-    retire_space,
-    revoke,
-)
-from unchunk.adapters.catalog.going_live import go_live
-from unchunk.adapters.catalog.jobs import now
-from unchunk.adapters.catalog.lookups import (
-    all_notes,
-    all_remains,
-    chunks,
-    find,
-    get,
-    live,
-    outline,
-    text,
-)
-from unchunk.adapters.catalog.reading import matching, open_documents, revision
+from unchunk.adapters.catalog.later import room
 from unchunk.adapters.catalog.rows import time_of
-from unchunk.adapters.catalog.tallying import tally
 from unchunk.domain import (
     Chunk,
     Document,
@@ -50,6 +24,23 @@ from unchunk.domain import (
     Version,
     Whole,
 )
+
+# A search asks plainly, and needs none of these.
+if TYPE_CHECKING:
+    from unchunk.adapters.catalog import (
+        browsing,
+        changes,
+        describing,
+        fencing,
+        going_live,
+        jobs,
+        lookups,
+        tallying,
+    )
+else:
+    browsing, changes, describing = room("browsing"), room("changes"), room("describing")
+    fencing, going_live, jobs = room("fencing"), room("going_live"), room("jobs")
+    lookups, tallying = room("lookups"), room("tallying")
 
 
 class SqlCatalog:
@@ -73,7 +64,7 @@ class SqlCatalog:
     ) -> Document:
         return await self._database.write(
             partial(
-                begin,
+                changes.begin,
                 place=(owner, folder, name),
                 checksum=checksum,
                 size=size,
@@ -86,44 +77,51 @@ class SqlCatalog:
 
     async def go_live(self, wholes: Sequence[Whole]) -> list[DocumentId]:
         # Twice is as once.
-        return await self._database.write(partial(go_live, wholes=wholes), repeatable=True)
+        return await self._database.write(
+            partial(going_live.go_live, wholes=wholes), repeatable=True
+        )
 
     async def fail(self, document: DocumentId, generation: int, code: str, message: str) -> None:
         await self._database.write(
-            partial(fail, document=document, generation=generation, code=code, message=message),
+            partial(
+                changes.fail, document=document, generation=generation, code=code, message=message
+            ),
             repeatable=True,
         )
 
     async def renew(self, document: DocumentId, generation: int) -> Document:
-        return await self._database.write(partial(renew, document=document, generation=generation))
+        return await self._database.write(
+            partial(fencing.renew, document=document, generation=generation)
+        )
 
     async def next_generation(self, document: DocumentId) -> int:
         # A second number costs nothing, and only the last one counts.
         return await self._database.write(
-            partial(next_generation, document=document), repeatable=True
+            partial(fencing.next_generation, document=document), repeatable=True
         )
 
     async def bury(self, owner: OwnerId, document: DocumentId) -> list[Remains]:
-        return await self._database.write(partial(bury, owner=owner, document=document))
+        return await self._database.write(partial(changes.bury, owner=owner, document=document))
 
     async def remains(self) -> list[Remains]:
-        return await self._database.read(all_remains)
+        return await self._database.ask(finding.all_remains)
 
     async def revoke(self, remains: Sequence[Remains]) -> list[Remains]:
-        return await self._database.write(partial(revoke, left=remains), repeatable=True)
+        return await self._database.write(partial(fencing.revoke, left=remains), repeatable=True)
 
     async def forget(self, remains: Sequence[Remains]) -> None:
-        await self._database.write(partial(forget, done=remains), repeatable=True)
+        await self._database.write(partial(changes.forget, done=remains), repeatable=True)
 
     async def describe(
         self, owner: OwnerId, document: DocumentId, attributes: Mapping[str, object]
     ) -> Document:
         return await self._database.write(
-            partial(describe, owner=owner, document=document, given=attributes), repeatable=True
+            partial(describing.describe, owner=owner, document=document, given=attributes),
+            repeatable=True,
         )
 
     async def get(self, owner: OwnerId, document: DocumentId) -> Document:
-        return await self._database.read(partial(get, owner=owner, document=document))
+        return await self._database.read(partial(lookups.get, owner=owner, document=document))
 
     async def find(
         self,
@@ -133,7 +131,7 @@ class SqlCatalog:
         checksum: str | None = None,
     ) -> list[Document]:
         return await self._database.read(
-            partial(find, owner=owner, folder=folder, name=name, checksum=checksum)
+            partial(lookups.find, owner=owner, folder=folder, name=name, checksum=checksum)
         )
 
     async def browse(
@@ -148,7 +146,7 @@ class SqlCatalog:
     ) -> tuple[list[Document], int]:
         return await self._database.read(
             partial(
-                browse,
+                browsing.browse,
                 owner=owner,
                 folder=folder,
                 status=status,
@@ -159,35 +157,37 @@ class SqlCatalog:
         )
 
     async def folders(self, owner: OwnerId) -> list[FolderCount]:
-        return await self._database.read(partial(folders, owner=owner))
+        return await self._database.read(partial(browsing.folders, owner=owner))
 
     async def now(self) -> datetime:
-        return time_of(await self._database.read(now))
+        return time_of(await self._database.read(jobs.now))
 
     async def uncounted(self, limit: int) -> list[Version]:
-        return await self._database.read(partial(uncounted, limit=limit))
+        return await self._database.read(partial(browsing.uncounted, limit=limit))
 
     async def count_tokens(self, version: Version, tokens: int) -> None:
         await self._database.write(
-            partial(count_tokens, version=version, tokens=tokens), repeatable=True
+            partial(browsing.count_tokens, version=version, tokens=tokens), repeatable=True
         )
 
     async def text(self, version: Version, start: int = 0, end: int | None = None) -> str:
-        return await self._database.read(partial(text, version=version, start=start, end=end))
+        return await self._database.read(
+            partial(lookups.text, version=version, start=start, end=end)
+        )
 
     async def chunks(self, version: Version) -> list[Chunk]:
-        return await self._database.read(partial(chunks, version=version))
+        return await self._database.read(partial(lookups.chunks, version=version))
 
     async def outline(self, version: Version) -> tuple[tuple[int, ...], tuple[Heading, ...]]:
-        return await self._database.read(partial(outline, version=version))
+        return await self._database.read(partial(lookups.outline, version=version))
 
     async def live(self, documents: Sequence[DocumentId]) -> dict[DocumentId, Version]:
-        return await self._database.read(partial(live, wanted=documents))
+        return await self._database.ask(partial(finding.live, wanted=documents))
 
     async def open(
         self, owner: OwnerId, wanted: Mapping[DocumentId, Sequence[int]]
     ) -> dict[DocumentId, Opened]:
-        return await self._database.read(partial(open_documents, owner=owner, wanted=wanted))
+        return await self._database.ask(partial(reading.open_documents, owner=owner, wanted=wanted))
 
     async def matching(
         self,
@@ -200,9 +200,9 @@ class SqlCatalog:
         until: datetime | None = None,
         attributes: Sequence[tuple[str, str | int | float | bool]] | None = None,
     ) -> list[DocumentId]:
-        return await self._database.read(
+        return await self._database.ask(
             partial(
-                matching,
+                finding.matching,
                 owner=owner,
                 folders=folders,
                 names=names,
@@ -213,30 +213,30 @@ class SqlCatalog:
         )
 
     async def tally(self, owner: OwnerId | None = None) -> Tally:
-        return await self._database.read(partial(tally, owner=owner))
+        return await self._database.read(partial(tallying.tally, owner=owner))
 
     async def revision(self) -> int:
-        return await self._database.read(revision)
+        return await self._database.ask(finding.revision)
 
     async def note(self, key: str, value: str) -> None:
-        await self._database.write(partial(note, key=key, value=value), repeatable=True)
+        await self._database.write(partial(changes.note, key=key, value=value), repeatable=True)
 
     async def note_once(self, key: str, value: str) -> str:
-        work = partial(note_once, key=key, value=value)
+        work = partial(changes.note_once, key=key, value=value)
         return await self._database.write(work, repeatable=True)
 
     async def adopt_space(
         self, name: str, recipe: str, said: Mapping[str, str] | None = None
     ) -> bool:
-        work = partial(adopt_space, name=name, recipe=recipe, said=said or {})
+        work = partial(fencing.adopt_space, name=name, recipe=recipe, said=said or {})
         return await self._database.write(work, repeatable=True)
 
     async def retire_space(self, name: str) -> bool:
-        work = partial(retire_space, name=name)
+        work = partial(fencing.retire_space, name=name)
         return await self._database.write(work, repeatable=True)
 
     async def notes(self) -> dict[str, str]:
-        return await self._database.read(all_notes)
+        return await self._database.ask(finding.all_notes)
 
     async def close(self) -> None:
         await self._database.close()

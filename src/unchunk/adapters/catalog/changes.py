@@ -25,10 +25,11 @@ from unchunk.adapters.catalog.filenotes import let_stay, note_coming
 from unchunk.adapters.catalog.jobs import drop
 from unchunk.adapters.catalog.jobs import now as shared_now
 from unchunk.adapters.catalog.leaving import leave
-from unchunk.adapters.catalog.lookups import all_remains, get
+from unchunk.adapters.catalog.lookups import get, remains_of
 from unchunk.adapters.catalog.naming import free_name
 from unchunk.adapters.catalog.rows import quoted, storable, time_of, version_row
-from unchunk.adapters.catalog.schema import REVISION, documents, notes, remains, versions
+from unchunk.adapters.catalog.schema import documents, notes, remains, versions
+from unchunk.adapters.catalog.terms import REVISION
 from unchunk.domain import Document, DocumentId, NewFile, OwnerId, Remains, Version
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"
@@ -154,7 +155,7 @@ def bury(connection: Connection, owner: OwnerId, document: DocumentId) -> list[R
     connection.execute(update(remains).where(remains.c.document == document).values(gone=True))
     connection.execute(delete(documents).where(documents.c.id == document))
     count_change(connection)
-    return all_remains(connection, document)
+    return remains_of(connection, document)
 
 
 def retire(

@@ -1,43 +1,17 @@
 """The port `Conversations`, in the database of the catalog."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import (
-    Connection,
-    Row,
-    delete,
-    exists,
-    literal,
-    not_,
-    or_,
-    select,
-    text,
-    tuple_,
-    update,
-)
-
-from unchunk.adapters.catalog.changes import new_id, now
 from unchunk.adapters.catalog.database import Database
-from unchunk.adapters.catalog.dialects import clock
-from unchunk.adapters.catalog.rows import (
-    is_storable,
-    json_of,
-    kept_json,
-    kept_text,
-    storable,
-    text_of,
-    time_of,
-)
-from unchunk.adapters.catalog.schema import PENDING, conversations, leases, turns
-from unchunk.domain import Answered, ChatTurn, Conversation, ConversationId, OwnerId, json_object
-from unchunk.errors import IntegrityError, NotFoundError
+from unchunk.adapters.catalog.finding import is_answering
+from unchunk.adapters.catalog.later import room
+from unchunk.domain import Answered, ChatTurn, Conversation, ConversationId, OwnerId
 
-_TITLE = 60
-PROCESS = "process/"
-"""What the lease of a process begins with, as long as it has a library open."""
+if TYPE_CHECKING:
+    from unchunk.adapters.catalog import talks
+else:
+    talks = room("talks")
 
 
 class SqlConversations:
@@ -51,7 +25,9 @@ class SqlConversations:
         self._database, self._holder = database, holder
 
     async def start(self, owner: OwnerId, *, title: str = "", folder: str = "") -> Conversation:
-        return await self._database.write(partial(_start, owner=owner, title=title, folder=folder))
+        return await self._database.write(
+            partial(talks.start, owner=owner, title=title, folder=folder)
+        )
 
     async def recent(
         self, owner: OwnerId, limit: int = 50, before: ConversationId | None = None
@@ -59,244 +35,50 @@ class SqlConversations:
         """`before` counts where it is now: if it was spoken in since it was seen, those that were
         seen before it come again, and none is passed over.
         """
-        return await self._database.read(partial(_recent, owner=owner, limit=limit, before=before))
+        return await self._database.read(
+            partial(talks.recent, owner=owner, limit=limit, before=before)
+        )
 
     async def get(self, owner: OwnerId, conversation: ConversationId) -> Conversation:
-        found = await self._database.read(partial(_row, owner=owner, conversation=conversation))
-        return _conversation(found)
+        found = await self._database.read(
+            partial(talks.conversation_row, owner=owner, conversation=conversation)
+        )
+        return talks.conversation_in(found)
 
     async def turns(
         self, owner: OwnerId, conversation: ConversationId, last: int | None = None
     ) -> list[ChatTurn]:
         return await self._database.read(
-            partial(_turns, owner=owner, conversation=conversation, last=last)
+            partial(talks.turns_of, owner=owner, conversation=conversation, last=last)
         )
 
     async def ask(self, owner: OwnerId, conversation: ConversationId, question: str) -> int:
-        work = partial(_ask, owner=owner, conversation=conversation, question=question)
+        work = partial(talks.ask, owner=owner, conversation=conversation, question=question)
         return await self._database.write(partial(work, holder=self._holder))
 
     async def answer(
         self, owner: OwnerId, conversation: ConversationId, number: int, given: Answered
     ) -> None:
         await self._database.write(
-            partial(_answer, owner=owner, conversation=conversation, number=number, given=given)
+            partial(
+                talks.answer, owner=owner, conversation=conversation, number=number, given=given
+            )
         )
 
     async def abandon(self) -> int:
         """Those of other processes that live stay, and of this one where there are others."""
-        return await self._database.write(partial(_abandon, holder=self._holder))
+        # Mostly there is none, and who only searches needs no more than to know that.
+        if not await self._database.ask(is_answering):
+            return 0
+        return await self._database.write(partial(talks.abandon, holder=self._holder))
 
     async def rename(
         self, owner: OwnerId, conversation: ConversationId, title: str
     ) -> Conversation:
         """Without a title, it is called by its first question again."""
         return await self._database.write(
-            partial(_rename, owner=owner, conversation=conversation, title=title)
+            partial(talks.rename, owner=owner, conversation=conversation, title=title)
         )
 
     async def delete(self, owner: OwnerId, conversation: ConversationId) -> None:
-        await self._database.write(partial(_delete, owner=owner, conversation=conversation))
-
-
-def title_of(question: str) -> str:
-    """Its first line that says something, shortened at the end of a word."""
-    line = next((line for line in map(_in_one_line, question.splitlines()) if line), "")
-    if len(line) <= _TITLE:
-        return line
-    cut = line.rfind(" ", _TITLE // 2, _TITLE)
-    return f"{line[: cut if cut > 0 else _TITLE - 1]}…"
-
-
-def _in_one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _start(connection: Connection, owner: OwnerId, title: str, folder: str) -> Conversation:
-    storable(owner=owner)
-    moment = now()
-    made = {
-        "id": new_id(moment),
-        "owner": owner,
-        "title": kept_text(title, "a title"),
-        "folder": kept_text(folder, "a folder"),
-        "turn_count": 0,
-        "created_at": moment,
-        "updated_at": moment,
-    }
-    connection.execute(conversations.insert(), made)
-    return _conversation(tuple(made.values()))
-
-
-def _recent(
-    connection: Connection, owner: OwnerId, limit: int, before: ConversationId | None
-) -> list[Conversation]:
-    newest = tuple_(conversations.c.updated_at, conversations.c.id)
-    wanted = select(conversations).where(conversations.c.owner == owner)
-    if before is not None:
-        seen = _row(connection, owner, before)
-        wanted = wanted.where(newest < (seen.updated_at, seen.id))
-    if limit < 1 or not is_storable(owner):
-        return []
-    ordered = wanted.order_by(conversations.c.updated_at.desc(), conversations.c.id.desc())
-    return list(map(_conversation, connection.execute(ordered.limit(limit))))
-
-
-def _turns(
-    connection: Connection, owner: OwnerId, conversation: ConversationId, last: int | None
-) -> list[ChatTurn]:
-    _row(connection, owner, conversation)
-    wanted = select(turns).where(turns.c.conversation == conversation)
-    if last is not None:
-        wanted = wanted.limit(max(last, 0))
-    rows = connection.execute(wanted.order_by(turns.c.number.desc())).all()
-    with _undamaged(conversation):
-        return [_turn(row) for row in reversed(rows)]
-
-
-def _ask(
-    connection: Connection,
-    owner: OwnerId,
-    conversation: ConversationId,
-    question: str,
-    holder: str | None,
-) -> int:
-    row = _row(connection, owner, conversation, locked=True)
-    number: int = row.turn_count
-    moment = max(now(), row.updated_at)
-    connection.execute(
-        turns.insert(),
-        {
-            "conversation": conversation,
-            "number": number,
-            "question": kept_text(question, "a question"),
-            "asked_at": moment,
-            "holder": holder,
-            **_answer_row(Answered("", "pending")),
-        },
-    )
-    title = row.title or kept_text(title_of(question), "a title")
-    connection.execute(
-        update(conversations)
-        .where(conversations.c.id == conversation)
-        .values(turn_count=number + 1, updated_at=moment, title=title)
-    )
-    return number
-
-
-def _answer(
-    connection: Connection,
-    owner: OwnerId,
-    conversation: ConversationId,
-    number: int,
-    given: Answered,
-) -> None:
-    values = _answer_row(given)
-    try:
-        row = _row(connection, owner, conversation, locked=True)
-    except NotFoundError:
-        return
-    if not 0 <= number < row.turn_count:
-        return
-    connection.execute(
-        update(turns)
-        .where(turns.c.conversation == conversation, turns.c.number == number)
-        .values(values)
-    )
-    connection.execute(
-        update(conversations)
-        .where(conversations.c.id == conversation)
-        .values(updated_at=max(now(), row.updated_at))
-    )
-
-
-def _abandon(connection: Connection, holder: str | None) -> int:
-    is_living = exists().where(
-        leases.c.name == literal(PROCESS) + turns.c.holder,
-        leases.c.until > clock(connection.dialect.name),
-    )
-    # As the index has it; one that no process is known to answer is nobody's.
-    is_left = or_(turns.c.holder.is_(None), not_(is_living) & (turns.c.holder != (holder or "")))
-    interrupted = update(turns).where(text(PENDING), is_left).values(status="interrupted")
-    return connection.execute(interrupted).rowcount
-
-
-def _rename(
-    connection: Connection, owner: OwnerId, conversation: ConversationId, title: str
-) -> Conversation:
-    row = _row(connection, owner, conversation, locked=True)
-    if not title and row.turn_count:
-        first = connection.scalar(
-            select(turns.c.question).where(
-                turns.c.conversation == conversation, turns.c.number == 0
-            )
-        )
-        with _undamaged(conversation):
-            title = title_of(text_of(first or b""))
-    connection.execute(
-        update(conversations)
-        .where(conversations.c.id == conversation)
-        .values(title=kept_text(title, "a title"))
-    )
-    return _conversation(_row(connection, owner, conversation))
-
-
-def _delete(connection: Connection, owner: OwnerId, conversation: ConversationId) -> None:
-    _row(connection, owner, conversation, locked=True)
-    connection.execute(delete(conversations).where(conversations.c.id == conversation))
-
-
-def _row(
-    connection: Connection, owner: OwnerId, conversation: ConversationId, *, locked: bool = False
-) -> Row[Any]:
-    """With `locked`, kept from other writers until the end; SQLite keeps them off anyway."""
-    wanted = select(conversations).where(
-        conversations.c.id == conversation, conversations.c.owner == owner
-    )
-    if locked:
-        wanted = wanted.with_for_update()
-    can_be = is_storable(conversation) and is_storable(owner)
-    found = connection.execute(wanted).first() if can_be else None
-    if found is None:
-        raise NotFoundError(f"there is no conversation {conversation!r}")
-    return found
-
-
-def _conversation(row: Sequence[Any]) -> Conversation:
-    conversation, owner, title, folder, turn_count, created, updated = row
-    with _undamaged(conversation):
-        return Conversation(
-            conversation,
-            owner,
-            text_of(title),
-            text_of(folder),
-            turn_count,
-            time_of(created),
-            time_of(updated),
-        )
-
-
-def _answer_row(given: Answered) -> dict[str, Any]:
-    return {
-        "answer": kept_text(given.answer, "an answer"),
-        "status": given.status,
-        "cited": kept_json(given.cited, "a list of what was cited"),
-        "record": kept_json(json_object(given.record, "a record"), "a record"),
-    }
-
-
-def _turn(row: Row[Any]) -> ChatTurn:
-    cited = tuple((document, index) for document, index in json_of(row.cited))
-    given = Answered(text_of(row.answer), row.status, cited, json_of(row.record))
-    return ChatTurn(row.number, text_of(row.question), time_of(row.asked_at), given)
-
-
-@contextmanager
-def _undamaged(conversation: ConversationId) -> Iterator[None]:
-    """A database does not notice when its disk gives back other bytes than it was given."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise IntegrityError(
-            f"what is kept of conversation {conversation!r} is damaged; delete it"
-        ) from error
+        await self._database.write(partial(talks.remove, owner=owner, conversation=conversation))

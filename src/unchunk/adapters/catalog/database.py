@@ -4,22 +4,22 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import Connection, Engine
+from unchunk.adapters.catalog.file import READERS, Ask, File, in_our_words, make_private
+from unchunk.adapters.catalog.finding import newest_step
+from unchunk.adapters.catalog.later import room
+from unchunk.adapters.catalog.terms import HEAD
 
-from unchunk.adapters.catalog.connecting import (
-    READERS,
-    checkpoint,
-    engine_of,
-    for_reading,
-    for_writing,
-    place_of,
-)
-from unchunk.adapters.catalog.faults import in_our_words
-from unchunk.adapters.catalog.patience import transact
-from unchunk.adapters.catalog.revisions import bring_up_to_date
-from unchunk.adapters.catalog.ringing import ringing
+# What a file is asked plainly needs none of these.
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine
+
+    from unchunk.adapters.catalog import connecting, dialects, faults, patience, revisions, ringing
+else:
+    connecting, dialects, faults = room("connecting"), room("dialects"), room("faults")
+    patience, revisions, ringing = room("patience"), room("revisions"), room("ringing")
 
 T = TypeVar("T")
 
@@ -30,11 +30,13 @@ class Database:
     `where` is how to show it to people, without its password.
     """
 
-    def __init__(self, engine: Engine, where: str, patience: float = 10.0) -> None:
-        self._engine = engine
-        self._reading, self._writing = for_reading(engine), for_writing(engine)
+    def __init__(self, place: "URL | File", where: str, seconds: float = 10.0) -> None:
+        self._place = place
+        self._file = place if isinstance(place, File) else None
+        self._engines: connecting.Engines | None = None
+        self._connecting = Lock()
         self.where = where
-        self._patience = patience
+        self._patience = seconds
         self._closed = False
         self._listeners: list[Callable[[str], None]] = []
         self._readers = ThreadPoolExecutor(READERS, "catalog-read")
@@ -44,20 +46,45 @@ class Database:
     @property
     def is_shared(self) -> bool:
         """Whether other processes, on other machines too, may work on it at the same time."""
-        return self._engine.dialect.name == "postgresql"
+        return self._file is None
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> "Engine":
         """For a connection of one's own."""
-        return self._engine
+        return self._by_sqlalchemy().any
 
-    async def read(self, work: Callable[[Connection], T]) -> T:
+    def _by_sqlalchemy(self) -> "connecting.Engines":
+        """Made when it is first wanted."""
+        with self._connecting:
+            if self._engines is None:
+                self._engines = connecting.engines_of(self._place, self._patience)
+            return self._engines
+
+    async def ask(self, work: Callable[[Ask], T]) -> T:
+        """As `read`, for work that asks in plain SQL: of a file, that takes a fraction."""
+        file = self._file
+        if file is None:
+            return await self.read(lambda connection: work(dialects.asking(connection)))
+
+        def task() -> T:
+            with in_our_words(self.where):
+                return file.ask(work)
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, task)
+
+    async def read(self, work: "Callable[[Connection], T]") -> T:
         """What `work` finds, all of one moment; asked again where a server goes away meanwhile."""
-        return await self._run(self._readers, self._reading, work, repeatable=True)
+
+        def task() -> T:
+            with faults.in_our_words(self.where):
+                engine = self._by_sqlalchemy().reading
+                return patience.transact(engine, work, self._patience, repeatable=True)
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, task)
 
     async def write(
         self,
-        work: Callable[[Connection], T],
+        work: "Callable[[Connection], T]",
         *,
         repeatable: bool = False,
         rings: Sequence[str] = (),
@@ -72,9 +99,15 @@ class Database:
         the topics that it `rings` are told, in other processes too. With PostgreSQL, what is done
         `apart` does not queue up behind writers that wait for another process.
         """
-        told = ringing(work, rings) if rings and self.is_shared else work
+
+        def task() -> T:
+            told = ringing.ringing(work, rings) if rings and self.is_shared else work
+            with faults.in_our_words(self.where):
+                engine = self._by_sqlalchemy().writing
+                return patience.transact(engine, told, self._patience, repeatable=repeatable)
+
         threads = self._apart if apart else self._writers
-        found = await self._run(threads, self._writing, told, repeatable=repeatable)
+        found = await asyncio.get_running_loop().run_in_executor(threads, task)
         for topic in rings:
             for tell in self._listeners:
                 tell(topic)
@@ -88,19 +121,18 @@ class Database:
         """Wait for what is running, and leave one tidy file behind. Closing twice is fine."""
         await asyncio.to_thread(self._close)
 
-    async def _run(
-        self,
-        threads: ThreadPoolExecutor,
-        engine: Engine,
-        work: Callable[[Connection], T],
-        *,
-        repeatable: bool,
-    ) -> T:
-        def task() -> T:
-            with in_our_words(self.where):
-                return transact(engine, work, self._patience, repeatable=repeatable)
-
-        return await asyncio.get_running_loop().run_in_executor(threads, task)
+    def bring_up_to_date(self) -> None:
+        """Make its tables what this version wants; where that cannot be, it is closed."""
+        try:
+            if self._file is not None:
+                with in_our_words(self.where):
+                    if self._file.ask(newest_step) == HEAD:
+                        return
+            with faults.in_our_words(self.where):
+                revisions.bring_up_to_date(self.engine, self.where, self._patience)
+        except BaseException:
+            self._disconnect()
+            raise
 
     def _close(self) -> None:
         if self._closed:
@@ -109,9 +141,13 @@ class Database:
         self._readers.shutdown()
         self._writers.shutdown()
         self._apart.shutdown()
-        if not self.is_shared:
-            checkpoint(self._engine)
-        self._engine.dispose()
+        self._disconnect(tidily=True)
+
+    def _disconnect(self, *, tidily: bool = False) -> None:
+        if self._engines is not None:
+            self._engines.any.dispose()
+        if self._file is not None:
+            self._file.close(tidily=tidily)
 
 
 async def open_database(where: Path | str, *, patience: float = 10.0) -> Database:
@@ -123,13 +159,14 @@ async def open_database(where: Path | str, *, patience: float = 10.0) -> Databas
     return await asyncio.to_thread(_open, where, patience)
 
 
-def _open(where: Path | str, patience: float) -> Database:
-    url, shown = place_of(where)
-    engine = engine_of(url, patience)
-    try:
-        with in_our_words(shown):
-            bring_up_to_date(engine, shown, patience)
-    except BaseException:
-        engine.dispose()
-        raise
-    return Database(engine, shown, patience)
+def _open(where: Path | str, seconds: float) -> Database:
+    if isinstance(where, Path):
+        make_private(where)
+        database = Database(File(where, seconds), str(where), seconds)
+    else:
+        url, shown = connecting.place_of(where)
+        in_file = url.get_backend_name() == "sqlite"
+        place = File(Path(url.database or ""), seconds) if in_file else url
+        database = Database(place, shown, seconds)
+    database.bring_up_to_date()
+    return database

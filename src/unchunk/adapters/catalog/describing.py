@@ -1,18 +1,16 @@
 """What owners say of their documents, and how it is found again."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from hashlib import sha256
 
 from sqlalchemy import Connection, delete, update
 
 from unchunk.adapters.catalog.changes import count_change, locked
 from unchunk.adapters.catalog.lookups import get
+from unchunk.adapters.catalog.marks import mark_of
 from unchunk.adapters.catalog.rows import kept_json
 from unchunk.adapters.catalog.schema import attributes, documents
 from unchunk.domain import Document, DocumentId, OwnerId, json_object
-from unchunk.errors import InvalidInputError
 
 
 def describe(
@@ -36,17 +34,3 @@ def describe(
         )
     count_change(connection)
     return replace(found, attributes=said)
-
-
-def mark_of(name: str, value: object) -> bytes:
-    """The same for the same name with the same value, and for no other."""
-    if not isinstance(value, (str, int, float)):
-        raise InvalidInputError(
-            f"{name!r} cannot be compared with a {type(value).__name__}: give a text, a number, "
-            "or true or false"
-        )
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    json_object({name: value}, "a filter")
-    spelled = json.dumps([name, value], ensure_ascii=False)
-    return sha256(spelled.encode("utf-8", "surrogatepass")).digest()

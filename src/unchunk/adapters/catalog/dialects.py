@@ -1,8 +1,7 @@
 """What SQLite and PostgreSQL do not share."""
 
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     BigInteger,
@@ -17,15 +16,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import sqlite
 
+from unchunk.adapters.catalog.file import CLOCK, Ask
+from unchunk.adapters.catalog.rows import in_batches
+
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
-T = TypeVar("T")
+__all__ = ["asking", "clock", "hastily", "in_batches", "insert", "insert_new"]
 
-_MOST = 400
 _HASTILY = text("SET LOCAL synchronous_commit TO off")
-CLOCK = "unchunk_clock"
-"""What the clock is called that is added to every connection to SQLite, which has none so fine."""
 
 
 @lru_cache
@@ -63,7 +62,12 @@ def hastily(connection: Connection) -> None:
         connection.execute(_HASTILY)
 
 
-def in_batches(items: Sequence[T], most: int = _MOST) -> Iterator[Sequence[T]]:
-    """So many at a time that no database has too many parameters in one statement."""
-    for first in range(0, len(items), most):
-        yield items[first : first + most]
+def asking(connection: Connection) -> Ask:
+    """Plain queries, in a transaction of SQLAlchemy's."""
+    if connection.dialect.name == "sqlite":
+        # Past SQLAlchemy, whose part takes longer than SQLite's.
+        cursor = connection.connection.cursor()
+        return lambda query, values: cursor.execute(query, values).fetchall()
+    return lambda query, values: connection.exec_driver_sql(
+        query.replace("?", "%s"), tuple(values)
+    ).all()

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, and_, exists, select, update
 
 from unchunk.adapters.catalog.changes import locked, note, retire
 from unchunk.adapters.catalog.dialects import in_batches
-from unchunk.adapters.catalog.lookups import all_remains, documents_of, nothing_there
+from unchunk.adapters.catalog.lookups import documents_of, nothing_there, remains_of
 from unchunk.adapters.catalog.rows import version_of, version_row
 from unchunk.adapters.catalog.schema import documents, notes, versions
 from unchunk.domain import Document, DocumentId, Remains, Version
@@ -77,7 +77,7 @@ def revoke(connection: Connection, left: Sequence[Remains]) -> list[Remains]:
     return [
         one
         for document in wanted
-        for one in all_remains(connection, document)
+        for one in remains_of(connection, document)
         if (one.document, one.generation) in numbers
     ]
 

@@ -11,16 +11,11 @@ from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.dialects import in_batches, insert
 from unchunk.adapters.catalog.expiring import is_there
 from unchunk.adapters.catalog.leaving import made_at
-from unchunk.adapters.catalog.lookups import (
-    COLUMNS,
-    document_in,
-    nothing_there,
-    rows_with,
-    with_versions,
-)
+from unchunk.adapters.catalog.lookups import COLUMNS, nothing_there, rows_with, with_versions
 from unchunk.adapters.catalog.paging import part_of
 from unchunk.adapters.catalog.rows import (
     damaged,
+    document_in,
     is_storable,
     kept_text,
     microseconds_of,

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, bindparam, delete, select, update
 
 from unchunk.adapters.catalog.changes import count_change, now, retire
 from unchunk.adapters.catalog.dialects import in_batches, insert
-from unchunk.adapters.catalog.lookups import BLOCK
 from unchunk.adapters.catalog.packing import pack_chunks, pack_outline
+from unchunk.adapters.catalog.reading import BLOCK
 from unchunk.adapters.catalog.rows import quoted, version_of, version_row
 from unchunk.adapters.catalog.schema import documents, layouts, notes, remains, texts, versions
 from unchunk.domain import DocumentId, OwnerId, Version, Whole

@@ -18,7 +18,8 @@ from unchunk.adapters.catalog.rows import (
     text_of,
     time_of,
 )
-from unchunk.adapters.catalog.schema import SIGNING, ended_sessions, keys, notes
+from unchunk.adapters.catalog.schema import ended_sessions, keys, notes
+from unchunk.adapters.catalog.terms import SIGNING
 from unchunk.domain import Key, KeyId
 from unchunk.errors import NotFoundError
 

@@ -8,40 +8,17 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, bindparam, select
 from sqlalchemy.dialects import sqlite
 
-from unchunk.adapters.catalog.dialects import in_batches
+from unchunk.adapters.catalog.dialects import asking
+from unchunk.adapters.catalog.finding import all_remains
 from unchunk.adapters.catalog.packing import unpack_chunks, unpack_outline
-from unchunk.adapters.catalog.rows import document_of, is_storable, version_of
-from unchunk.adapters.catalog.schema import (
-    REVISION,
-    SIGNING,
-    documents,
-    layouts,
-    notes,
-    remains,
-    texts,
-    versions,
-)
+from unchunk.adapters.catalog.reading import BLOCK, damaged_text
+from unchunk.adapters.catalog.rows import DOCUMENT, document_in, is_storable
+from unchunk.adapters.catalog.schema import documents, layouts, texts, versions
 from unchunk.domain import Chunk, Document, DocumentId, Heading, OwnerId, Remains, Version
-from unchunk.errors import IntegrityError, NotFoundError
-
-BLOCK = 2**14
-"""How many characters of a text lie in one row, so that a passage costs a row or two.
-
-Part of the format: another number needs a migration.
-"""
+from unchunk.errors import NotFoundError
 
 _live, _draft = versions.alias("live"), versions.alias("draft")
-_HEAD = (
-    documents.c.id,
-    documents.c.owner,
-    documents.c.folder,
-    documents.c.name,
-    documents.c.created_at,
-    documents.c.updated_at,
-    documents.c.error_code,
-    documents.c.error,
-    documents.c.attributes,
-)
+_HEAD = tuple(documents.c[name] for name in DOCUMENT)
 COLUMNS = (*_HEAD, *_live.c, *_draft.c)
 """What a document is made of, in a row for `document_in`."""
 
@@ -56,21 +33,7 @@ def with_versions(found: FromClause) -> FromClause:
 
 
 _DOCUMENTS = select(*COLUMNS).select_from(with_versions(documents))
-_LIVE_AT, _DRAFT_AT = len(_HEAD), len(_HEAD) + len(_live.c)
-_END = len(COLUMNS)
-# Statements that every search needs are made once: making one takes as long as running it.
-_OWNED = _DOCUMENTS.where(
-    documents.c.owner == bindparam("owner"),
-    documents.c.id.in_(bindparam("wanted", expanding=True)),
-)
-_LIVE = (
-    select(*versions.c)
-    .join(
-        documents,
-        and_(versions.c.document == documents.c.id, versions.c.generation == documents.c.live),
-    )
-    .where(documents.c.id.in_(bindparam("wanted", expanding=True)))
-)
+# Made once: making a statement takes as long as running it.
 _BLOCKS = (
     select(texts.c.content)
     .where(
@@ -117,15 +80,6 @@ def documents_of(connection: Connection, *conditions: ColumnElement[bool]) -> li
     return list(map(document_in, connection.execute(_DOCUMENTS.where(*conditions))))
 
 
-def owned(connection: Connection, owner: OwnerId, wanted: Sequence[DocumentId]) -> list[Document]:
-    """Those of the documents that are the owner's."""
-    return [
-        document_in(row)
-        for batch in in_batches(wanted)
-        for row in rows_with(connection, _OWNED, batch, owner=owner)
-    ]
-
-
 def rows_with(
     connection: Connection,
     statement: Select[Any],
@@ -149,30 +103,6 @@ def _in_sqlite(statement: Select[Any], count: int) -> str:
     return spelled.replace("(__[POSTCOMPILE_wanted])", f"({', '.join('?' * count)})")
 
 
-def document_in(row: Sequence[Any]) -> Document:
-    """The one in the first columns of a row; there may be others behind."""
-    live, draft = tuple(row[_LIVE_AT:_DRAFT_AT]), tuple(row[_DRAFT_AT:_END])
-    return document_of(
-        row[:_LIVE_AT],
-        None if live[0] is None else _version(live),
-        None if draft[0] is None else _version(draft),
-    )
-
-
-@lru_cache(maxsize=4096)
-def _version(row: tuple[Any, ...]) -> Version:
-    """The same row is the same version: a search reads many, and mostly ones it read before."""
-    return version_of(row)
-
-
-def live(connection: Connection, wanted: Sequence[DocumentId]) -> dict[DocumentId, Version]:
-    return {
-        row[0]: _version(tuple(row))
-        for batch in in_batches(list(set(wanted)))
-        for row in rows_with(connection, _LIVE, batch)
-    }
-
-
 def text(connection: Connection, version: Version, start: int, end: int | None) -> str:
     first, last, _ = slice(start, end).indices(version.text_length)
     if first >= last:
@@ -187,7 +117,7 @@ def text(connection: Connection, version: Version, start: int, end: int | None) 
     if not blocks:
         raise _no_more(version)
     before = first // BLOCK * BLOCK
-    with undamaged(version):
+    with _undamaged(version):
         found = "".join(bytes(block).decode("utf-8", "surrogatepass") for block in blocks)
         found = found[first - before : last - before]
         if len(found) != last - first:
@@ -197,7 +127,7 @@ def text(connection: Connection, version: Version, start: int, end: int | None) 
 
 def chunks(connection: Connection, version: Version) -> list[Chunk]:
     packed = _layout(connection, version, layouts.c.chunks)
-    with undamaged(version):
+    with _undamaged(version):
         return unpack_chunks(packed)
 
 
@@ -205,7 +135,7 @@ def outline(
     connection: Connection, version: Version
 ) -> tuple[tuple[int, ...], tuple[Heading, ...]]:
     packed = _layout(connection, version, layouts.c.outline)
-    with undamaged(version):
+    with _undamaged(version):
         return unpack_outline(packed)
 
 
@@ -221,14 +151,11 @@ def _layout(connection: Connection, version: Version, column: ColumnElement[byte
 
 
 @contextmanager
-def undamaged(version: Version) -> Iterator[None]:
-    """A database does not notice when its disk gives back other bytes than it was given."""
+def _undamaged(version: Version) -> Iterator[None]:
     try:
         yield
     except (ValueError, LookupError) as error:
-        raise IntegrityError(
-            f"what is kept of document {version.document!r} is damaged; add it again"
-        ) from error
+        raise damaged_text(version.document) from error
 
 
 def _no_more(version: Version) -> NotFoundError:
@@ -238,14 +165,5 @@ def _no_more(version: Version) -> NotFoundError:
     )
 
 
-def all_remains(connection: Connection, document: DocumentId | None = None) -> list[Remains]:
-    wanted = select(*(remains.c[name] for name in Remains._fields))
-    if document is not None:
-        wanted = wanted.where(remains.c.document == document)
-    rows = connection.execute(wanted.order_by(remains.c.document, remains.c.generation))
-    return [Remains(*row) for row in rows]
-
-
-def all_notes(connection: Connection) -> dict[str, str]:
-    kept = select(notes).where(notes.c.key.not_in([REVISION, SIGNING]))
-    return {row.key: row.value for row in connection.execute(kept)}
+def remains_of(connection: Connection, document: DocumentId) -> list[Remains]:
+    return all_remains(asking(connection), document)

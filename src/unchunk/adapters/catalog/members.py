@@ -19,9 +19,9 @@ from unchunk.adapters.catalog.counting import STATES, in_batch
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.expiring import is_there
 from unchunk.adapters.catalog.leaving import made_at
-from unchunk.adapters.catalog.lookups import COLUMNS, document_in, with_versions
+from unchunk.adapters.catalog.lookups import COLUMNS, with_versions
 from unchunk.adapters.catalog.paging import part_of
-from unchunk.adapters.catalog.rows import is_storable
+from unchunk.adapters.catalog.rows import document_in, is_storable
 from unchunk.adapters.catalog.schema import documents, store_files
 from unchunk.adapters.catalog.stores import store_row
 from unchunk.domain import DocumentId, OwnerId

@@ -6,7 +6,8 @@ needs no more than the tables.
 
 from sqlalchemy import Index, text
 
-from unchunk.adapters.catalog.schema import COMING, PENDING, documents, metadata, turns
+from unchunk.adapters.catalog.schema import COMING, documents, metadata, turns
+from unchunk.adapters.catalog.terms import PENDING
 
 __all__ = ["metadata"]
 

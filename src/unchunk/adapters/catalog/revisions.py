@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from unchunk.adapters.catalog.connecting import for_writing
 from unchunk.adapters.catalog.patience import transact
-from unchunk.adapters.catalog.schema import HEAD, REVISIONS
+from unchunk.adapters.catalog.terms import HEAD, REVISIONS
 from unchunk.errors import IntegrityError, MigrationNeededError
 
 # Any number, but always the same: two who bring one database up to date do so one by one.

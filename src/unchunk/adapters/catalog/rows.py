@@ -1,23 +1,34 @@
 """Rows into values and back."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from unchunk.domain import Chunking, ChunkingStrategy, Document, DocumentId, Version
 from unchunk.errors import IntegrityError, InvalidInputError, InvalidTextError
 
-_FIELDS = tuple(field.name for field in fields(Version))
+T = TypeVar("T")
+
+DOCUMENT: Final = (
+    *("id", "owner", "folder", "name", "created_at", "updated_at"),
+    *("error_code", "error", "attributes"),
+)
+"""The columns of a document, in the order of `document_in`."""
+VERSION: Final = tuple(field.name for field in fields(Version))
+"""Those of a version."""
+_LIVE_AT, _DRAFT_AT = len(DOCUMENT), len(DOCUMENT) + len(VERSION)
+_END = _DRAFT_AT + len(VERSION)
+_MOST = 400
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 # PostgreSQL gives out no more than half a gigabyte of bytes, SQLite not much more than that.
 _LARGEST = 2**28
 
 
 def version_row(version: Version) -> dict[str, Any]:
-    row = {name: getattr(version, name) for name in _FIELDS}
+    row = {name: getattr(version, name) for name in VERSION}
     row["title"] = quoted(version.title)
     row["notes"] = json.dumps(version.notes)
     row["chunking"] = _chunking_row(version.chunking)
@@ -46,9 +57,18 @@ def version_of(row: Sequence[Any]) -> Version:
     )
 
 
-def document_of(row: Sequence[Any], live: Version | None, draft: Version | None) -> Document:
-    """`row` holds id, owner, folder, name, created, updated, code, error and attributes."""
-    document, owner, folder, name, created, updated, code, error, attributes = row
+@lru_cache(maxsize=4096)
+def known_version(row: tuple[Any, ...]) -> Version:
+    """The same row is the same version: a search reads many, and mostly ones it read before."""
+    return version_of(row)
+
+
+def document_in(row: Sequence[Any]) -> Document:
+    """The one in the first columns of a row, with its live version and its draft; there may be
+    others behind.
+    """
+    document, owner, folder, name, created, updated, code, error, attributes = row[:_LIVE_AT]
+    live, draft = tuple(row[_LIVE_AT:_DRAFT_AT]), tuple(row[_DRAFT_AT:_END])
     return Document(
         document,
         owner,
@@ -56,10 +76,10 @@ def document_of(row: Sequence[Any], live: Version | None, draft: Version | None)
         folder,
         time_of(created),
         time_of(updated),
-        live,
-        draft,
+        None if live[0] is None else known_version(live),
+        None if draft[0] is None else known_version(draft),
         code,
-        json.loads(error),
+        _unquoted(error),
         {} if attributes is None else _attributes_of(document, attributes),
     )
 
@@ -73,6 +93,12 @@ def _attributes_of(document: DocumentId, row: bytes) -> dict[str, object]:
         ) from error
 
 
+def in_batches(items: Sequence[T], most: int = _MOST) -> Iterator[Sequence[T]]:
+    """So many at a time that no database has too many parameters in one statement."""
+    for first in range(0, len(items), most):
+        yield items[first : first + most]
+
+
 def time_of(microseconds: int) -> datetime:
     return _BEGINNING + timedelta(microseconds=microseconds)
 
@@ -84,6 +110,13 @@ def microseconds_of(moment: datetime) -> int:
 def quoted(text: str) -> str:
     """Any text as ASCII: titles and messages hold what no column of text would take."""
     return json.dumps(text)
+
+
+@lru_cache(maxsize=64)
+def _unquoted(row: str) -> str:
+    """Mostly the same: that nothing went wrong."""
+    text: str = json.loads(row)
+    return text
 
 
 def kept_text(text: str, what: str) -> bytes:
@@ -150,6 +183,5 @@ def strategy_row(strategy: ChunkingStrategy) -> str:
 
 
 @lru_cache(maxsize=64)
-@lru_cache(maxsize=100)
 def strategy_of(row: str) -> ChunkingStrategy:
     return ChunkingStrategy(**json.loads(row))

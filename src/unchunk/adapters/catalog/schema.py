@@ -21,18 +21,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-HEAD: Final = "0007"
-"""The newest migration. Kept here too, so that opening need not load Alembic to know it."""
-
-REVISIONS: Final = "catalog_revision"
-"""Where Alembic notes how far a database is; not its usual name, which others may use too."""
-
-REVISION: Final = "#revision"
-"""The note that counts the changes of what is live."""
-
-SIGNING: Final = "#signing"
-"""The note that sessions are signed with. These two are not the caller's, and are told to nobody."""
-
 NAMING: Final = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -174,9 +162,6 @@ conversations = Table(
     Column("updated_at", BigInteger, nullable=False),
     Index(None, "owner", "updated_at", "id"),
 )
-
-PENDING: Final = "status = 'pending'"
-"""Questions that are being answered, of many that were."""
 
 # `holder` is the process that answers, where several share the database.
 turns = Table(

@@ -8,7 +8,6 @@ from typing import Any, Final
 from sqlalchemy import Column, Table
 
 from unchunk.adapters.catalog.schema import (
-    SIGNING,
     attributes,
     conversations,
     documents,
@@ -28,6 +27,7 @@ from unchunk.adapters.catalog.schema import (
     vectors,
     versions,
 )
+from unchunk.adapters.catalog.terms import SIGNING
 from unchunk.ports.moving import Kind
 
 Rows = Mapping[str, Iterable[Mapping[str, Any]]]

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from unchunk.adapters.catalog.schema import REVISIONS
+from unchunk.adapters.catalog.terms import REVISIONS
 
 context.configure(connection=context.config.attributes["connection"], version_table=REVISIONS)
 with context.begin_transaction():

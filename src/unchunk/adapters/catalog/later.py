@@ -1,0 +1,31 @@
+"""What is loaded when it is first used.
+
+SQLAlchemy and the rooms that need it take longer to load than a search of a small library takes
+in all, and to search a file needs none of them.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from types import ModuleType
+from typing import TypeVar, cast
+
+T = TypeVar("T")
+
+
+class _Later:
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._made = cache(make)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._made(), name)
+
+
+def later(make: Callable[[], T]) -> T:
+    """Has all that `make` gives, which is called when something of it is first asked for."""
+    return cast("T", _Later(make))
+
+
+def room(name: str) -> ModuleType:
+    """The module of this folder; type checkers have to be told by an import of their own."""
+    return later(partial(import_module, f"{__package__}.{name}"))
