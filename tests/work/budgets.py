@@ -98,6 +98,6 @@ INSTRUCTIONS: dict[str, float] = {
     "telling copies": 2.77,
     "selecting and merging passages": 1.05,
     "selecting passages within a budget": 1.3,
-    "looking for forged marks": 0.313,
+    "looking for forged marks": 0.134,
 }
 """Where a loop over the characters of the text takes 1; counted by callgrind with Python 3.11."""
