@@ -95,9 +95,9 @@ INSTRUCTIONS: dict[str, float] = {
     "stitching by the overlap": 0.0111,
     "fusing by rank": 0.122,
     "fusing by score": 0.15,
-    "telling copies": 2.77,
-    "selecting and merging passages": 1.05,
-    "selecting passages within a budget": 1.3,
-    "looking for forged marks": 0.313,
+    "telling copies": 2.72,
+    "selecting and merging passages": 0.79,
+    "selecting passages within a budget": 1.04,
+    "looking for forged marks": 0.134,
 }
 """Where a loop over the characters of the text takes 1; counted by callgrind with Python 3.11."""

@@ -76,6 +76,10 @@ class Lexicon(Protocol):
         """Each term with its saturated frequency; the index multiplies by rarity."""
         ...
 
+    def words(self, text: str) -> frozenset[int]:
+        """The terms of `document`, for whoever does not ask what they weigh."""
+        ...
+
     def query(self, text: str) -> Terms: ...
 
 

@@ -1,6 +1,7 @@
 """The same text in several places: one copy answers as well as five."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from unchunk.retrieval.shelf import Place
@@ -24,13 +25,17 @@ def copies(found: Sequence[tuple[Place, float, str]]) -> dict[Place, Place]:
 
     Nearly: nine in ten of their different words are common to both, and all of their numbers.
     """
-    texts = [_text(text) for _, _, text in found]
+
+    @cache
+    def text(at: int) -> _Text:
+        return _text(found[at][2])
+
     originals: list[tuple[int, float]] = []
     copied: dict[Place, Place] = {}
     for at, (place, score, _) in enumerate(found):
         near = _NEAR_SCORE * max(abs(score), 1.0)
         for other, its_score in originals:
-            if -near <= score - its_score <= near and _alike(texts[at], texts[other]):
+            if -near <= score - its_score <= near and _alike(text(at), text(other)):
                 copied[place] = found[other][0]
                 break
         else:
@@ -47,8 +52,9 @@ def _text(text: str) -> _Text:
 def _alike(one: _Text, other: _Text) -> bool:
     if one.plain == other.plain:
         return True
+    first, second, third = one.probes
     # Nearly all pairs end here.
-    if not any(probe in other.plain for probe in one.probes):
+    if not (first in other.plain or second in other.plain or third in other.plain):
         return False
     words, others = frozenset(one.plain.split(" ")), frozenset(other.plain.split(" "))
     if min(len(words), len(others)) < _FEWEST_WORDS:

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from unchunk.domain import DocumentId, OwnerId
@@ -329,8 +329,10 @@ def _drafts(
             for at, one in enumerate(hits)
             if most is None or at < most or one.place in carried
         ]
-        # A further one that is shown anyway, as a neighbour, is still one that was found.
-        shown = set(wanted(chosen, None, request.reach))
+        shown: Container[int] = chosen
+        if len(chosen) < len(hits):
+            # A further one that is shown anyway, as a neighbour, is still one that was found.
+            shown = wanted(chosen, None, request.reach)
         kept: list[Candidate] = []
         for one in hits:
             if one.place.chunk_index not in shown:

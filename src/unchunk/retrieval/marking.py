@@ -56,6 +56,7 @@ def _forgery(*, ascii_only: bool) -> re.Pattern[str]:
 
 
 _IN_ASCII = _forgery(ascii_only=True)
+_SIGNS = _OPEN[0] + _CLOSE[0] + _LESS[0] + _MORE[0]
 _IN_ANY = _forgery(ascii_only=False)
 # The same in words, whatever stands around them.
 _IN_WORDS = (
@@ -154,7 +155,11 @@ def _mark(words: str, tag: str) -> str:
 
 
 def _has_forgery(text: str) -> bool:
-    if (_IN_ASCII if text.isascii() else _IN_ANY).search(text):
+    if text.isascii():
+        # Most texts have none of the signs, and to tell that takes a tenth of the time.
+        if any(sign in text for sign in _SIGNS) and _IN_ASCII.search(text):
+            return True
+    elif _IN_ANY.search(text):
         return True
     small = text.encode("utf-8", "surrogatepass").lower()
     return any(word in small and bool(pattern.search(small)) for word, pattern in _IN_WORDS)

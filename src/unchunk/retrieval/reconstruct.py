@@ -36,10 +36,9 @@ def wanted(hits: Iterable[int], chunk_count: int | None, reach: int = 1) -> list
         for near in range(max(hit - reach, 0), hit + reach + 1)
         if chunk_count is None or near < chunk_count
     }
-    ordered = sorted(chosen)
     if reach > 0:
-        for before, after in pairwise(ordered):
-            if after - before - 1 <= _WIDEST_BRIDGE:
+        for before, after in pairwise(sorted(chosen)):
+            if 1 < after - before <= _WIDEST_BRIDGE + 1:
                 chosen.update(range(before + 1, after))
     return sorted(chosen)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from datetime import UTC
+from functools import lru_cache
 
 from unchunk.domain import (
     Chunk,
@@ -37,6 +38,8 @@ from unchunk.telemetry import Telemetry
 _DEPTH = 50
 # A chunk that means little to the embedder still counts if it has this much of the words.
 _WORDS = 0.5
+# Whose terms are at hand while they are answered.
+_QUESTIONS = 64
 _NOTHING_THERE = "no document is as the filters say"
 
 
@@ -56,8 +59,8 @@ class LibraryShelf:
         """`refresh` looks for spaces that another process made or dropped: whether there are."""
         self._catalog, self._lexicon, self._fusion = catalog, lexicon, fusion
         self._telemetry = telemetry
+        self._terms = lru_cache(_QUESTIONS)(lexicon.query)
         self._sight = Sight(catalog, telemetry, spaces, refresh)
-        self._asked: tuple[str, set[int]] = ("", set())
 
     async def find(
         self,
@@ -76,7 +79,7 @@ class LibraryShelf:
         within = await self._within(owner, where)
         if within is None:
             return Ranked((), (_NOTHING_THERE,))
-        asked = Asked(text, self._lexicon.query(text), within, await self._keys(within, also))
+        asked = Asked(text, self._terms(text), within, await self._keys(within, also))
         depth = max(limit, _DEPTH)
         while True:
             seen = await self._sight.look(asked, depth)
@@ -109,11 +112,8 @@ class LibraryShelf:
         return Ranked(tuple(kept), tuple(dict.fromkeys(asked.notes)), tuple(dropped))
 
     def has_words(self, question: str, text: str) -> bool:
-        asked, words = self._asked
-        if asked != question:
-            words = set(self._lexicon.query(question).ids)
-            self._asked = question, words
-        shared = words.intersection(self._lexicon.document(text).ids) if words else ()
+        words = self._terms(question).ids
+        shared = self._lexicon.words(text).intersection(words) if words else ()
         return len(shared) >= _WORDS * max(len(words), 1)
 
     async def open(

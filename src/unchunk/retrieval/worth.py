@@ -96,8 +96,10 @@ def _bridges(
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     """Holes of at most a chunk's length that cost no more than either side of them is worth."""
     pieces = sheet.pieces
-    longest = max(len(piece.text) for piece in pieces.values())
     runs = runs_of(sorted({*worth, *rates}))
+    if len(runs) < 2:
+        return
+    longest = max(len(piece.text) for piece in pieces.values())
     sums = [sum(worth.get(index, 0.0) for index in range(run[0], run[1] + 1)) for run in runs]
     for at, (left, right) in enumerate(pairwise(runs)):
         hole = tuple(range(left[1] + 1, right[0]))

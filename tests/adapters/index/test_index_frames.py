@@ -39,6 +39,22 @@ def test_arrays_arrive_whatever_their_number_and_size(pair: Pair) -> None:
     assert np.array_equal(passed(pair, large), large)  # type: ignore[arg-type]  # it is an array
 
 
+def test_what_does_not_go_without_waiting_is_left(pair: Pair) -> None:
+    ours, theirs = pair
+    small = frames.pack("small")
+    frames.send_some(ours, small)
+    large = frames.pack("x" * 3_000_000)
+    frames.send_some(ours, large)
+    assert not small
+    assert large
+    sender = threading.Thread(target=frames.send_all, args=(ours, large))
+    sender.start()
+    assert frames.receive(theirs) == "small"
+    assert frames.receive(theirs) == "x" * 3_000_000
+    sender.join()
+    assert not large
+
+
 def test_a_message_is_missed_when_the_other_end_goes(pair: Pair) -> None:
     ours, theirs = pair
     ours.sendall(b"\x02\0\0\0")

@@ -131,6 +131,12 @@ def test_a_text_without_words_has_no_terms() -> None:
         assert LEXICON.document(text) == LEXICON.query(text) == Terms((), ()), text
 
 
+@given(st.text() | st.text(st.characters(codec="ascii")))
+def test_the_words_of_a_text_are_the_terms_of_a_document(text: str) -> None:
+    for lexicon in (LEXICON, NEUTRAL):
+        assert lexicon.words(text) == set(lexicon.document(text).ids)
+
+
 def test_the_language_is_chosen_once() -> None:
     german = Bm25Lexicon("german")
     assert same("Häuser", "Haus", "HÄUSERN", lexicon=german)

@@ -10,13 +10,15 @@ import socket
 import subprocess
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from unchunk.adapters.index import frames
 from unchunk.adapters.index.wire import command
 from unchunk.errors import IndexUnavailableError, UnchunkError
+
+Answer: TypeAlias = "asyncio.Future[Any]"
 
 
 class Child:
@@ -30,7 +32,7 @@ class Child:
         self._arguments = arguments
         self._kept_open = kept_open
         self._name = name
-        # One thread sends: a message is never cut in two by another, nor by a cancelled caller.
+        # It starts the child, and sends what does not go at once.
         self._sender = ThreadPoolExecutor(1, thread_name_prefix=f"send-{name}")
         self._running: _Running | None = None
         self._closed = False
@@ -48,9 +50,13 @@ class Child:
     async def call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401 per method
         if self._closed:
             raise IndexUnavailableError(f"the index {self._name!r} was closed")
-        answer: Future[Any] = Future()
-        self._sender.submit(self._send, answer, method, arguments)
-        return await asyncio.wrap_future(answer)
+        answer: Answer = asyncio.get_running_loop().create_future()
+        running = self._running
+        if running is None or running.gone:
+            self._sender.submit(self._send, answer, method, arguments)
+        else:
+            running.send(answer, method, arguments)
+        return await answer
 
     async def close(self) -> None:
         """Return when it has ended; can be called again."""
@@ -62,27 +68,39 @@ class Child:
         if self._running is not None:
             self._running.end()
 
-    def _send(self, answer: "Future[Any]", method: str, arguments: tuple[object, ...]) -> None:
+    def _send(self, answer: Answer, method: str, arguments: tuple[object, ...]) -> None:
         try:
             self._begin().send(answer, method, arguments)
         except OSError as error:
             what = f"the process of the index {self._name!r} cannot be started: {error}"
-            _fail(answer, IndexUnavailableError(what))
+            _tell(answer, None, IndexUnavailableError(what))
 
     def _begin(self) -> "_Running":
         if self._running is None or self._running.gone:
             if self._running is not None:
                 self._running.end()
-            self._running = _Running(self._module, self._arguments, self._kept_open, self._name)
+            self._running = _Running(
+                self._module, self._arguments, self._kept_open, self._name, self._sender
+            )
         return self._running
 
 
 class _Running:
     """One life of the child."""
 
-    def __init__(self, module: str, arguments: Sequence[str], kept_open: int, name: str) -> None:
+    def __init__(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        kept_open: int,
+        name: str,
+        sender: ThreadPoolExecutor,
+    ) -> None:
         self._name = name
-        self._waiting: dict[int, Future[Any]] = {}
+        self._sender = sender
+        self._waiting: dict[int, Answer] = {}
+        self._unsent: list[memoryview] = []
+        self._draining = False
         self._count = 0
         self._guard = threading.Lock()
         self.gone: UnchunkError | None = None
@@ -100,17 +118,36 @@ class _Running:
         self._reader = threading.Thread(target=self._read, name=f"read-{name}", daemon=True)
         self._reader.start()
 
-    def send(self, answer: "Future[Any]", method: str, arguments: tuple[object, ...]) -> None:
+    def send(self, answer: Answer, method: str, arguments: tuple[object, ...]) -> None:
+        """Without waiting: what does not go at once is left to the sender.
+
+        A message is never cut in two by another, nor by a cancelled caller.
+        """
         with self._guard:
             if self.gone is not None:
-                _fail(answer, self.gone)
+                _tell(answer, None, self.gone)
                 return
             self._count += 1
-            number = self._count
-            self._waiting[number] = answer
-        # Where it is gone already, the reader finds out and fails whoever waits.
-        with suppress(OSError):
-            frames.send(self._link, (number, method, arguments))
+            self._waiting[self._count] = answer
+            self._unsent += frames.pack((self._count, method, arguments))
+            if self._draining:
+                return
+            # Where it is gone already, the reader finds out and fails whoever waits.
+            with suppress(OSError):
+                frames.send_some(self._link, self._unsent)
+                if self._unsent:
+                    self._draining = True
+                    self._sender.submit(self._drain)
+
+    def _drain(self) -> None:
+        while True:
+            with self._guard:
+                unsent, self._unsent = self._unsent, []
+                self._draining = bool(unsent)
+            if not unsent:
+                return
+            with suppress(OSError):
+                frames.send_all(self._link, unsent)
 
     def end(self) -> None:
         """Ask it to end, and wait until it has."""
@@ -130,10 +167,7 @@ class _Running:
                     continue
                 with self._guard:
                     answer = self._waiting.pop(number)
-                if error is not None:
-                    _fail(answer, error)
-                elif answer.set_running_or_notify_cancel():
-                    answer.set_result(value)
+                _tell(answer, value, error)
         except EOFError:
             self._abandon(reason or self._ended())
 
@@ -149,10 +183,21 @@ class _Running:
             self.gone = error
             waiting, self._waiting = self._waiting, {}
         for answer in waiting.values():
-            _fail(answer, error)
+            _tell(answer, None, error)
 
 
-def _fail(answer: "Future[Any]", error: UnchunkError) -> None:
+def _tell(answer: Answer, value: object, error: UnchunkError | None) -> None:
+    """From any thread."""
+    # Where its loop is closed, nobody waits any more.
+    with suppress(RuntimeError):
+        answer.get_loop().call_soon_threadsafe(_settle, answer, value, error)
+
+
+def _settle(answer: Answer, value: object, error: UnchunkError | None) -> None:
     # A caller who was cancelled waits no more.
-    if answer.set_running_or_notify_cancel():
+    if answer.done():
+        return
+    if error is None:
+        answer.set_result(value)
+    else:
         answer.set_exception(error)

@@ -87,6 +87,12 @@ class Bm25Lexicon:
                 vector = self._plain.embed_document(folded)
         return Terms(tuple(vector.indices), tuple(vector.values))
 
+    def words(self, text: str) -> frozenset[int]:
+        if text.isascii():
+            # The same words, and nothing is counted.
+            return frozenset(self._plain.embed_query(text).indices)
+        return frozenset(self.document(text).ids)
+
     def query(self, text: str) -> Terms:
         folded = _fold(text)
         if _INTRICATE.search(folded):
