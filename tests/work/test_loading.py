@@ -38,7 +38,8 @@ def test_a_search_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
     program = f"""import asyncio, sys, unchunk
 async def ask():
     async with unchunk.open({str(home)!r}, embedder="hashing") as library:
-        assert (await library.search("Where did the Alma sail from?")).hits
+        where = unchunk.Where(names=("note.md",))
+        assert (await library.search("Where did the Alma sail from?", where=where)).hits
 asyncio.run(ask())
 print([one for one in {idle} if one in sys.modules])"""
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -102,6 +102,27 @@ def test_whoever_asks_for_nonsense_is_in_nobodys_way(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["c.db"]
 
 
+def test_whoever_cannot_look_at_once_asks_as_usual(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(_: object) -> None:
+        raise sqlite3.OperationalError
+
+    async def scene() -> None:
+        database = await open_database(tmp_path / "c.db")
+        catalog = SqlCatalog(database)
+        await added(catalog, "a.txt", "text")
+        at_once = await catalog.revision()
+        monkeypatch.setattr(database._at_once, "ask", busy)
+        assert await catalog.revision() == at_once > 0
+        await database.close()
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            await catalog.revision()
+
+    asyncio.run(scene())
+    assert [path.name for path in tmp_path.iterdir()] == ["c.db"]
+
+
 def test_many_ask_at_once_over_few_connections(tmp_path: Path) -> None:
     async def scene() -> None:
         database = await open_database(tmp_path / "c.db")

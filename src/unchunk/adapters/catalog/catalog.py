@@ -216,7 +216,7 @@ class SqlCatalog:
         return await self._database.read(partial(tallying.tally, owner=owner))
 
     async def revision(self) -> int:
-        return await self._database.ask(finding.revision)
+        return await self._database.glance(finding.revision)
 
     async def note(self, key: str, value: str) -> None:
         await self._database.write(partial(changes.note, key=key, value=value), repeatable=True)

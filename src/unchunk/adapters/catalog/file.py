@@ -60,7 +60,7 @@ class File:
     def connect(self) -> sqlite3.Connection:
         """One more, which the caller closes; it begins no transaction by itself."""
         connection = sqlite3.connect(
-            self.where, self._patience, isolation_level=None, check_same_thread=False
+            self.where, timeout=self._patience, isolation_level=None, check_same_thread=False
         )
         try:
             _prepare(connection, self._patience)
@@ -71,10 +71,7 @@ class File:
 
     def ask(self, work: Callable[[Ask], T]) -> T:
         """What `work` finds, all of one moment."""
-        try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self.connect()
+        connection = self._taken()
 
         def ask(query: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
             return connection.execute(query, values).fetchall()
@@ -90,11 +87,17 @@ class File:
         self._idle.append(connection)
         return found
 
+    def _taken(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self.connect()
+
     def close(self, *, tidily: bool = False) -> None:
         """Nobody may use it meanwhile. Where nobody else does, either, one file is left behind."""
         if tidily:
             # Where there is no room, or another process reads, the log stays beside the file.
-            with suppress(sqlite3.Error), closing(self.connect()) as connection:
+            with suppress(sqlite3.Error), closing(self._taken()) as connection:
                 connection.execute("PRAGMA busy_timeout = 200")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         while self._idle:
