@@ -54,7 +54,7 @@ def test_or_with_a_word_if_the_sentence_would_leave_little_of_it() -> None:
 
 def test_a_solid_part_is_neither_cut_nor_begun_inside() -> None:
     text = "one two three\n[four\n\nfive\n\nsix]\nseven eight nine ten"
-    solid = Solids([text.index("[")], [text.index("seven")])
+    solid = [text.index("["), text.index("seven")]
     assert cut(text, 26, 12, solid) == [
         "one two three\n",
         "[four\n\nfive\n\nsix]\n",
@@ -64,7 +64,7 @@ def test_a_solid_part_is_neither_cut_nor_begun_inside() -> None:
 
 def test_the_overlap_gives_way_to_a_solid_part_that_would_not_fit_beside_it() -> None:
     text = "one two three four\n[five six seven eight nine]\nten"
-    solid = Solids([text.index("[")], [text.index("ten")])
+    solid = [text.index("["), text.index("ten")]
     assert cut(text, 30, 10, solid) == [
         "one two three four\n",
         "[five six seven eight nine]\n",
@@ -72,28 +72,26 @@ def test_the_overlap_gives_way_to_a_solid_part_that_would_not_fit_beside_it() ->
     ]
 
 
-def test_edges_of_solid_parts_are_found() -> None:
-    solids = Solids([2, 10], [5, 12])
-    assert [solids.around(offset) for offset in (2, 3, 5, 11)] == [None, (2, 5), None, (10, 12)]
-    assert [solids.last_edge(offset) for offset in (1, 2, 4, 5, 9, 10, 13)] == [
-        -1,
-        2,
-        2,
-        5,
-        5,
-        10,
-        12,
+def test_solid_parts_may_touch_each_other() -> None:
+    text = "one two three\n[four\n\nfive]\n[six\n\nseven]\neight nine"
+    solids = [text.index("[f"), text.index("[s"), text.index("[s"), text.index("eight")]
+    assert cut(text, 29, 0, solids)[0] == text[: text.index("[s")]
+    assert cut(text, 16, 6, solids) == [
+        "one two three\n",
+        "[four\n\nfive]\n",
+        "[six\n\nseven]\n",
+        "eight nine",
     ]
 
 
 def test_a_paragraph_behind_a_solid_part_is_a_better_place_than_its_edge() -> None:
     text = "one two three\n[four]\nfive six\n\nseven eight nine"
-    solid = Solids([text.index("[")], [text.index("five")])
+    solid = [text.index("["), text.index("five")]
     assert cut(text, 34, 0, solid) == [text[: text.index("seven")], "seven eight nine"]
     assert cut(text, 28, 0, solid)[0] == text[: text.index("five")]
 
 
 def test_blank_lines_behind_a_solid_part_stay_with_it() -> None:
     text = "one two three\n[four]\n\nfive six seven"
-    solid = Solids([text.index("[")], [text.index("\nfive")])
+    solid = [text.index("["), text.index("\nfive")]
     assert cut(text, 25, 6, solid) == [text[: text.index("five")], "five six seven"]

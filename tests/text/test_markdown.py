@@ -12,7 +12,8 @@ def headings(text: str) -> list[tuple[int, str]]:
 
 
 def solids(text: str) -> list[str]:
-    return [text[start:end] for start, end in read_outline(text).solids]
+    edges = read_outline(text).solids
+    return [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def sections(text: str) -> list[str]:
@@ -104,6 +105,21 @@ def test_an_unclosed_fence_is_solid_to_the_end() -> None:
     assert solids("a\n```\nx\n\n# y\n") == ["```\nx\n\n# y\n"]
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```\nx\n```",
+        "```\n```",
+        "````\n``` `x`\n\n```\n`````  ",
+        "``` py\r\nx\r\n```\r",
+        "  ```\nx\n```",
+    ],
+)
+def test_a_fence_may_close_at_the_very_end(block: str) -> None:
+    assert solids(block) == [block]
+    assert solids(f"{block}\n") == [f"{block}\n"]
+
+
 def test_a_table_is_solid_with_all_its_rows() -> None:
     table = "| a | b |\n|:--|--:|\n| 1 | 2 |\n| 3 | 4 |\n"
     assert solids(f"text\n\n{table}\nmore") == [table]
@@ -139,6 +155,17 @@ def test_the_path_of_a_part_is_that_of_its_first_visible_character() -> None:
     assert outline.path_of(text, 6, 12) == ("A",)
     assert outline.path_of(text, 12, len(text)) == ("A",)
     assert outline.path_of(text, 5, 7) == ()
+
+
+def test_a_part_without_another_heading_inside_has_one_path() -> None:
+    text = "intro\n\n# A\n\nbody\n## B\n"
+    first, second = text.index("#"), text.index("##")
+    outline = read_outline(text)
+    assert outline.common_path(0, first) == ()
+    assert outline.common_path(0, first + 1) is None
+    assert outline.common_path(first, second) == ("A",)
+    assert outline.common_path(second - 1, len(text)) is None
+    assert outline.common_path(second, len(text)) == ("A", "B")
 
 
 def test_each_heading_begins_a_section() -> None:
@@ -182,7 +209,7 @@ HOSTILE = [
 def test_sections_tile_the_text_and_solids_lie_apart_in_it(text: str) -> None:
     outline = read_outline(text)
     assert "".join(sections(text)) == text
-    edges = [edge for solid in outline.solids for edge in solid]
+    edges = outline.solids
     assert edges == sorted(edges)
     assert all(0 <= edge <= len(text) for edge in edges)
     starts = [heading.start for heading in outline.headings]

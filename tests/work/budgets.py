@@ -89,8 +89,8 @@ PEAK_BYTES: dict[str, float] = {
 INSTRUCTIONS: dict[str, float] = {
     "chunking by chars in windows": 0.0164,
     "chunking by words in windows": 0.37,
-    "chunking at boundaries": 0.16,
-    "chunking Markdown": 0.238,
+    "chunking at boundaries": 0.121,
+    "chunking Markdown": 0.174,
     "stitching by the strategy": 2.8,
     "stitching by the overlap": 0.0111,
     "fusing by rank": 0.122,

@@ -6,9 +6,8 @@ word; else it is cut where it is full.
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from unchunk.domain import ChunkingStrategy
 from unchunk.text.graphemes import border_after, border_before, two_plain
@@ -21,30 +20,9 @@ _WORD_START = re.compile(r"\s(?=\S)")
 _LINE_CLOSERS = ".!?…:;。！？：；)]}”’»>\"'"
 
 
-class Solids(NamedTuple):
-    """Parts that are not to be cut, in order and apart: where they begin, where they end."""
-
-    starts: Sequence[int] = ()
-    ends: Sequence[int] = ()
-
-    def around(self, offset: int) -> tuple[int, int] | None:
-        """The part that a cut at `offset` would cut."""
-        starts, ends = self
-        part = bisect_left(starts, offset) - 1
-        if part < 0 or ends[part] <= offset:
-            return None
-        return starts[part], ends[part]
-
-    def last_edge(self, offset: int) -> int:
-        """The last place at or before `offset` where a part begins or ends, or -1."""
-        starts, ends = self
-        part = bisect_right(starts, offset) - 1
-        if part < 0:
-            return -1
-        return ends[part] if ends[part] <= offset else starts[part]
-
-
-NO_SOLIDS = Solids()
+Solids = Sequence[int]
+"""Where parts that are not to be cut begin and end, in turn: they lie in order and apart."""
+NO_SOLIDS: Solids = ()
 
 
 def split(
@@ -88,14 +66,14 @@ def _best_end(text: str, start: int, limit: int, covered: int, solids: Solids) -
     if low < covered:  # noqa: PLR1730 -- a call of `max` is 3% of all the time
         low = covered
     at = 0
-    if solids is not NO_SOLIDS:
-        if solid := solids.around(limit):
-            return solid[0]
-        edge = solids.last_edge(limit)
+    if solids and (edges := bisect_right(solids, limit)):
+        edge = solids[edges - 1]
+        if edges % 2 and edge < limit:
+            return edge  # the part that begins there reaches over the limit
         if edge > low:
             at = _last_paragraph(text, edge - 1, limit) or edge
     at = at or _last_place(text, low, limit) or limit
-    if at > covered and two_plain(text, at - 1):
+    if at > covered and (text[at - 1] == "\n" or two_plain(text, at - 1)):
         return at
     border = border_before(text, at, covered)
     return border if border > covered else border_before(text, limit, covered)
@@ -104,6 +82,8 @@ def _best_end(text: str, start: int, limit: int, covered: int, solids: Solids) -
 def _last_place(text: str, low: int, limit: int) -> int:
     """The place behind `low` that the text itself suggests, or 0."""
     line = text.rfind("\n", low, limit) + 1
+    if line > low + 1 and text[line - 2] == "\n":
+        return line
     return (
         (line and (_last_paragraph(text, low, line) or _last_closed_line(text, low, line)))
         # Most often it is near: the whole window is read only if its later half has none.
@@ -118,8 +98,6 @@ def _last_paragraph(text: str, low: int, limit: int) -> int:
     empty = text.rfind("\n\n", low, limit)
     if empty >= 0:
         low = empty + 1
-        if low == limit - 1:
-            return limit
     if blanks := _BLANKS.search(text, low, limit):  # a later blank line that is not empty
         return max(map(re.Match.end, _BLANK_LINE.finditer(text, blanks.start(), limit)))
     return empty + 2 if empty >= 0 else 0
@@ -163,10 +141,9 @@ def _next_start(text: str, start: int, back: int, end: int, solids: Solids) -> i
         or _next_word(text, earliest, end)
         or earliest
     )
-    if solids is not NO_SOLIDS:
-        while at < end and (solid := solids.around(at)):
-            at = _next_word(text, solid[1], end) or end
-    if two_plain(text, at - 1):
+    while at < end and (edges := bisect_right(solids, at)) % 2 and solids[edges - 1] < at:
+        at = _next_word(text, solids[edges], end) or end
+    if text[at - 1] == "\n" or two_plain(text, at - 1):
         return at
     return min(border_after(text, at, start), end)
 

@@ -7,14 +7,18 @@ in the tokenisation of the whole text, and a token that a border cuts counts on 
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import get_args
 
 from unchunk.domain import Boundaries, ChunkingStrategy, Span
 from unchunk.errors import InvalidStrategyError, InvalidTextError
-from unchunk.text.boundaries import Solids, split
+from unchunk.text.boundaries import split
 from unchunk.text.markdown import read_outline
 from unchunk.text.units import fitting, measure
 from unchunk.text.windows import windows
+
+# Made for each chunk: `Span(...)` takes a third longer.
+_span = partial(tuple.__new__, Span)
 
 
 def chunk(
@@ -43,7 +47,7 @@ def chunk(
         return _markdown_chunks(text, strategy)
     bounds = measure(text, strategy)
     edges = split(text, bounds, strategy, (0, len(text)))
-    return [Span(start, end) for start, end in edges]
+    return [_span((start, end, ())) for start, end in edges]
 
 
 def chunk_text(content: str, max_words: int = 320, overlap_words: int = 80) -> list[str]:
@@ -66,9 +70,12 @@ def uncovered(spans: Iterable[Span]) -> Iterator[Span]:
 
 def _markdown_chunks(text: str, strategy: ChunkingStrategy) -> list[Span]:
     outline, bounds = read_outline(text), measure(text, strategy)
-    solids = Solids(*zip(*fitting(bounds, outline.solids, strategy.size), strict=True))
-    return [
-        Span(start, end, outline.path_of(text, start, end))
-        for section in outline.sections(text)
-        for start, end in split(text, bounds, strategy, section, solids)
-    ]
+    solids = fitting(bounds, outline.solids, strategy.size)
+    spans: list[Span] = []
+    for section in outline.sections(text):
+        path, edges = outline.common_path(*section), split(text, bounds, strategy, section, solids)
+        if path is None:
+            spans += [Span(start, end, outline.path_of(text, start, end)) for start, end in edges]
+        else:
+            spans += [_span((start, end, path)) for start, end in edges]
+    return spans

@@ -12,20 +12,24 @@ from typing import NamedTuple
 # Only lines that begin like this are looked at. A line begins behind a newline, so the text
 # is read with one put before it: a match then starts where its line starts in the text itself.
 # What most lines fail by comes first. Most fences are blocks, which are matched whole: they begin
-# at the margin, and the next marks that are long enough close them there.
+# at the margin, and the next marks that are long enough close them there. A block's newline is
+# left to the line behind it.
 _NOTABLE = re.compile(
-    r"\n(?P<indent>[ \t]*+)(?=[#`~<=|:-])(?:"
-    r"(?P<hashes>#{1,6}+)(?=[ \t\r\n]|\Z)"
-    r"|(?P<block>(?<=\n)(?P<marks>`{3,}+)[^\n`]*+\n[^`]*+(?:(?!(?P=marks))`++[^`]*+)*+"
-    r"(?<=\n)(?P=marks)`*+[^\S\n]*+(?:\n|\Z))"
-    r"|(?P<fence>`{3,}+(?![^\n`]*+`)|~{3,}+)"
+    r"\n(?=[ \t#`~<=|:-])(?:"
+    r"(?P<block>```++)(?:[^`]*+"  # most have no mark inside
+    r"|[^\n`]*+\n[^`]*+(?:(?!(?P=block))`++[^`]*+)++"
+    r")(?<=\n)(?P=block)`*+[^\S\n]*+(?!.)"
+    r"| {0,3}+(?=[#<=|:-])(?:"  # further in, it is code or the content of a list item
+    r"(?P<hashes>#{1,6}+)(?=[ \t\r\n]|\Z)(?P<title>.*+)"
     r"|(?P<html><(?:!--|(?i:pre|script|style|textarea)\b))"
     r"|(?P<rule>=++|[-|: \t]++)(?=[ \t\r]*+(?:\n|\Z))"
+    r")"
+    r"|(?P<indent>[ \t]*+)(?P<fence>`{3,}+(?![^\n`]*+`)|~{3,}+)"
     r")"
 )
 # What may end a fence: marks alone on a line, or a heading.
 _FENCE_END = re.compile(
-    r"\n(?:[ \t]*+(?P<marks>`{3,}+|~{3,}+)[^\S\n]*+(?=\n|\Z)"
+    r"\n(?=[ \t`~#])(?:[ \t]*+(?P<marks>`{3,}+|~{3,}+)[^\S\n]*+(?!.)"
     r"| {0,3}+(?P<hashes>#{1,6}+)(?=[ \t\r\n]|\Z))"
 )
 _FRONT_MATTER = re.compile(
@@ -55,13 +59,13 @@ class Heading(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Headings in order, and where each starts; `solids` are the code fences and tables, in
-    order and apart.
+    """Headings in order, and where each starts; `solids` is where the code fences and tables
+    begin and end, in turn.
     """
 
     headings: list[Heading]
     starts: list[int]
-    solids: list[tuple[int, int]]
+    solids: list[int]
 
     def sections(self, text: str) -> Iterator[tuple[int, int]]:
         """Each heading with its body, and what stands before the first. They tile the text.
@@ -80,6 +84,13 @@ class Outline(NamedTuple):
             body, level = heading.body, heading.level
         yield start, len(text)
 
+    def common_path(self, start: int, end: int) -> tuple[str, ...] | None:
+        """`path_of` whatever lies between these two; None if another heading begins there."""
+        above = bisect_right(self.starts, start)
+        if above < len(self.starts) and self.starts[above] < end:
+            return None
+        return self.headings[above - 1].path if above else ()
+
     def path_of(self, text: str, start: int, end: int) -> tuple[str, ...]:
         """The headings above the first visible character of a part of the text."""
         if text[start].isspace():
@@ -91,53 +102,57 @@ class Outline(NamedTuple):
 def read_outline(text: str) -> Outline:
     """Linear in the text, whatever is left open in it; an open fence reaches to the end."""
     reader, padded = _Reader(text), "\n" + text
-    at = reader.done
-    while line := _NOTABLE.search(padded, at):
-        if line.lastgroup == "block":
-            start, end = line.span()
-            reader.done = at = end - 1
-            reader.solids.append((start, at))
+    solids = reader.solids
+    while True:
+        for line in _NOTABLE.finditer(padded, reader.done):
+            if line.lastgroup == "block":
+                solids.extend(line.span())
+            elif reader.take(line):
+                break
         else:
-            at = reader.take(line)
+            break
+    if solids and solids[-1] > len(text):  # a block at the end, without a newline
+        solids[-1] = len(text)
     starts = [heading.start for heading in reader.headings]
-    return Outline(reader.headings, starts, reader.solids)
+    return Outline(reader.headings, starts, solids)
 
 
 class _Reader:
-    """Takes notable lines one by one; all before `done` belongs to blocks that have ended."""
+    """Takes notable lines one by one; all before `done` and in `solids` has ended."""
 
     def __init__(self, text: str) -> None:
         self.headings: list[Heading] = []
-        self.solids: list[tuple[int, int]] = []
+        self.solids: list[int] = []
         front_matter = _FRONT_MATTER.match(text)
         self.done = front_matter.end() if front_matter else 0
         self._text = text
         self._open: list[Heading] = []
 
-    def take(self, line: re.Match[str]) -> int:
-        """Take any but a block; returns where to read on."""
+    def take(self, line: re.Match[str]) -> bool:
+        """Take any but a block; True if more belongs to it, and one has to read on at `done`."""
         kind = line.lastgroup
+        if kind == "title":
+            hashes, title = line.group("hashes", "title")
+            if "#" in title:
+                title = _CLOSING_HASHES.sub("", title.strip())
+            self._add_heading(line.start(), min(line.end(), len(self._text)), len(hashes), title)
+            return False
         if kind == "fence":
             self.done = self._fence_end(line)
-            self.solids.append((line.start(), self.done))
-        elif _is_deep(line):
-            return line.end()
-        elif kind == "hashes":
-            end = self._end(line)
-            title = self._text[line.end() - 1 : end].strip()
-            if title.endswith("#"):
-                title = _CLOSING_HASHES.sub("", title)
-            self._add_heading(line.start(), end, len(line["hashes"]), title)
-        elif kind == "html":
+            self.solids += line.start(), self.done
+            return True
+        if kind == "html":
             ending = _COMMENT_END if line["html"] == "<!--" else _HTML_END
             found = ending.search(self._text, line.start())
             self.done = _next_line(self._text, found.end()) if found else len(self._text)
-        else:
-            self._take_rule(line)
-        return self.done
+            return True
+        end = _next_line(self._text, line.end() - 1)
+        self._take_rule(line, end)
+        return self.done > end
 
     def _fence_end(self, fence: re.Match[str]) -> int:
-        marks, in_list = fence["fence"], _is_deep(fence)
+        indent, marks = fence["indent"], fence["fence"]
+        in_list = len(indent) > 3 or "\t" in indent
         for line in _FENCE_END.finditer(self._text, fence.end() - 1):
             if (line["marks"] or "").startswith(marks):
                 return _next_line(self._text, line.end())
@@ -145,17 +160,18 @@ class _Reader:
                 return line.start() + 1  # this heading ends the list that the fence stood in
         return len(self._text)
 
-    def _take_rule(self, line: re.Match[str]) -> None:
+    def _take_rule(self, line: re.Match[str], end: int) -> None:
         """The underline of a heading, or of the titles of a table, or nothing."""
-        start, end, marks = line.start(), self._end(line), line["rule"].strip()
-        self.done, done = end, self.done
+        start, marks = line.start(), line["rule"].strip()
+        done = max(self.done, self.solids[-1]) if self.solids else self.done
+        self.done = end
         if "|" in marks:
             head = self._line_above(done, start)
             titles = self._text[head:start]
             if "-" in marks and "|" in titles and _columns(titles) == _columns(marks):
                 rows = _TABLE_ROWS.match(self._text, end)
                 self.done = rows.end() if rows else end
-                self.solids.append((head, self.done))
+                self.solids += head, self.done
         elif not marks.strip("=") or not marks.strip("-"):
             first = self._paragraph_above(done, start)
             if first < start:
@@ -186,9 +202,6 @@ class _Reader:
     def _line_above(self, done: int, line: int) -> int:
         return max(done, self._text.rfind("\n", done, max(done, line - 1)) + 1)
 
-    def _end(self, line: re.Match[str]) -> int:
-        return _next_line(self._text, line.end() - 1)
-
 
 def _next_line(text: str, offset: int) -> int:
     return text.find("\n", offset) + 1 or len(text)
@@ -197,11 +210,6 @@ def _next_line(text: str, offset: int) -> int:
 def _skip_space(text: str, start: int, end: int) -> int:
     space = _SPACE.match(text, start, end)
     return space.end() if space else start
-
-
-def _is_deep(line: re.Match[str]) -> bool:
-    """So far from the margin that it is code, or the content of a list item."""
-    return bool(line["indent"] and _INDENTED.match(line["indent"]))
 
 
 def _columns(row: str) -> int:

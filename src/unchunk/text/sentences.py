@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from itertools import product
+from string import ascii_lowercase
 
 # One bare class first: only then does `re` skip to a candidate instead of trying each place.
 # The look behind keeps it from trying each dot of a dotted line anew.
@@ -16,6 +18,10 @@ _ABBREVIATED = (
     " prof rev sen sgt sr st vgl vol vols vs"
 )
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+# By their last two letters alone, most words are known to be none of these.
+_OTHER_ENDINGS = frozenset(map("".join, product(ascii_lowercase, repeat=2))).difference(
+    word[-2:] for word in _ABBREVIATIONS
+)
 # Letters of which the ones in ASCII are another case, though `lower` does not say so.
 _OTHER_CASES = str.maketrans("İıſ", "iis")
 
@@ -62,10 +68,10 @@ def _last_start(text: str, start: int, end: int) -> int:
 def _goes_on(text: str, stop: int, following: int) -> bool:
     mark = text[stop]
     if mark == "\n":
-        return text.find("\n", stop + 1, following) < 0
+        return text[stop + 1] != "\n" and text.find("\n", stop + 2, following) < 0
     if text[following : following + 1].islower():
         return True
-    if mark != "." or text[stop + 1] == ".":
+    if mark != "." or text[stop + 1] == "." or text[stop - 2 : stop] in _OTHER_ENDINGS:
         return False
     words = text[stop - _LONGEST if stop > _LONGEST else 0 : stop].split()
     word = words[-1].lstrip("\"'([“‘«") if words else ""

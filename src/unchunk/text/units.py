@@ -9,6 +9,8 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import chain, compress
+from operator import sub
 
 from unchunk.domain import ChunkingStrategy
 from unchunk.text.tokens import get_encoding
@@ -54,14 +56,17 @@ def end_of(bounds: Sequence[int], units: int) -> int:
     return end - 1 if bounds[units + 1] == end else end
 
 
-def fitting(
-    bounds: Sequence[int], parts: Sequence[tuple[int, int]], size: int
-) -> list[tuple[int, int]]:
-    """The parts of the text that have no more than `size` units."""
+def fitting(bounds: Sequence[int], parts: list[int], size: int) -> list[int]:
+    """Of parts of the text, which begin and end in turn at `parts`, those of at most `size` units."""
+    starts, ends = parts[::2], parts[1::2]
     if isinstance(bounds, range):
-        return [part for part in parts if part[1] - part[0] <= size]
-    return [
-        (start, end)
-        for start, end in parts
-        if units_before(bounds, end) - unit_at(bounds, start) <= size
-    ]
+        counts = [*map(sub, ends, starts)]
+    else:
+        counts = [
+            units_before(bounds, end) - unit_at(bounds, start)
+            for start, end in zip(starts, ends, strict=True)
+        ]
+    if max(counts, default=0) <= size:
+        return parts
+    fit = (count <= size for count in counts)
+    return [*chain.from_iterable(compress(zip(starts, ends, strict=True), fit))]
