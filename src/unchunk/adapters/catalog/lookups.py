@@ -10,6 +10,7 @@ from sqlalchemy.dialects import sqlite
 
 from unchunk.adapters.catalog.dialects import in_batches
 from unchunk.adapters.catalog.packing import unpack_chunks, unpack_outline
+from unchunk.adapters.catalog.prepared import rows_of
 from unchunk.adapters.catalog.rows import document_of, is_storable, version_of
 from unchunk.adapters.catalog.schema import (
     REVISION,
@@ -80,12 +81,15 @@ _BLOCKS = (
     )
     .order_by(texts.c.block)
 )
+_REMAINS = select(*(remains.c[name] for name in Remains._fields)).order_by(
+    remains.c.document, remains.c.generation
+)
+_ITS_REMAINS = _REMAINS.where(remains.c.document == bindparam("document"))
 
 
 def get(connection: Connection, owner: OwnerId, document: DocumentId) -> Document:
-    is_it = (documents.c.id == document, documents.c.owner == owner)
     # What no column could hold is not there; PostgreSQL would complain.
-    found = documents_of(connection, *is_it) if is_storable(document) else []
+    found = owned(connection, owner, [document]) if is_storable(document) else []
     if not found:
         raise nothing_there(document)
     return found[0]
@@ -102,15 +106,17 @@ def find(
     name: str | None,
     checksum: str | None,
 ) -> list[Document]:
-    wanted = (
-        (documents.c.owner, owner),
-        (documents.c.folder, folder),
-        (documents.c.name, name),
-        (_live.c.checksum, checksum),
-    )
-    found = documents_of(connection, *(column == it for column, it in wanted if it is not None))
+    given = {"owner": owner, "folder": folder, "name": name, "checksum": checksum}
+    wanted = {what: it for what, it in given.items() if it is not None}
+    found = map(document_in, rows_of(connection, _with(*wanted), **wanted))
     # Sorted here: databases disagree on the order of texts.
     return sorted(found, key=lambda document: (document.folder, document.name, document.owner))
+
+
+@lru_cache
+def _with(*names: str) -> Select[Any]:
+    columns = {**documents.c, "checksum": _live.c.checksum}
+    return _DOCUMENTS.where(*(columns[name] == bindparam(name) for name in names))
 
 
 def documents_of(connection: Connection, *conditions: ColumnElement[bool]) -> list[Document]:
@@ -129,7 +135,7 @@ def owned(connection: Connection, owner: OwnerId, wanted: Sequence[DocumentId]) 
 def rows_with(
     connection: Connection,
     statement: Select[Any],
-    wanted: Sequence[DocumentId],
+    wanted: Sequence[str | bytes],
     **others: str | int,
 ) -> Iterable[Sequence[Any]]:
     """The rows of a statement whose last parameter is `wanted`, and whose first are the others.
@@ -239,11 +245,9 @@ def _no_more(version: Version) -> NotFoundError:
 
 
 def all_remains(connection: Connection, document: DocumentId | None = None) -> list[Remains]:
-    wanted = select(*(remains.c[name] for name in Remains._fields))
-    if document is not None:
-        wanted = wanted.where(remains.c.document == document)
-    rows = connection.execute(wanted.order_by(remains.c.document, remains.c.generation))
-    return [Remains(*row) for row in rows]
+    if document is None:
+        return [Remains(*row) for row in rows_of(connection, _REMAINS)]
+    return [Remains(*row) for row in rows_of(connection, _ITS_REMAINS, document=document)]
 
 
 def all_notes(connection: Connection) -> dict[str, str]:
