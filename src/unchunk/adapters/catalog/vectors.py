@@ -26,6 +26,8 @@ _ITS_DOCUMENT = (
     .where(documents.c.id == bindparam("document"), documents.c.owner == bindparam("owner"))
     .with_for_update(read=True)
 )
+_ALL = select(func.count()).select_from(vectors)
+_ITS = _ALL.where(vectors.c.document == bindparam("document"))
 _DROPPED = delete(vectors).where(vectors.c.document == bindparam("its_document"))
 
 
@@ -103,7 +105,8 @@ def _drop(connection: Connection, document: DocumentId) -> None:
 
 
 def _count(connection: Connection, document: DocumentId | None) -> int:
-    wanted = select(func.count()).select_from(vectors)
-    if document is not None:
-        wanted = wanted.where(vectors.c.document == document)
-    return connection.scalar(wanted) or 0
+    if document is None:
+        [[count]] = rows_of(connection, _ALL)
+    else:
+        [[count]] = rows_of(connection, _ITS, document=document)
+    return int(count)
