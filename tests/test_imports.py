@@ -132,6 +132,7 @@ ADAPTERS: dict[str, set[str]] = {
     "catalog.migrations.versions.r0007_sharing": {"alembic", "sqlalchemy"},
     "catalog.naming": {"sqlalchemy"},
     "catalog.packing": {"numpy"},
+    "catalog.prepared": {"sqlalchemy"},
     "catalog.paging": {"sqlalchemy"},
     "catalog.partial": {"sqlalchemy"},
     "catalog.patience": {"sqlalchemy"},

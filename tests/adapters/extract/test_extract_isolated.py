@@ -138,6 +138,22 @@ def test_workers_are_started_when_needed_kept_and_ended(file: Callable[[bytes], 
     assert gone(pid)
 
 
+def test_another_worker_is_started_only_where_one_stays_busy(file: Callable[[bytes], Path]) -> None:
+    async def work(extractor: IsolatedExtractor) -> None:
+        await extractor.extract(file(b"one"), "a.txt")
+        first = extractor.pids()
+        await asyncio.gather(*(extractor.extract(file(b"some"), "b.txt") for _ in range(20)))
+        assert extractor.pids() == first
+        slow = asyncio.create_task(outcome(extractor, file(DEEP_PAGE), "deep.html"))
+        await asyncio.sleep(0.1)
+        await extractor.extract(file(b"quick"), "c.txt")
+        assert not slow.done()
+        assert extractor.pids() not in ([], first)
+        slow.cancel()
+
+    run(work, workers=2)
+
+
 def test_a_size_is_refused_without_reading(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with path.open("wb") as file:

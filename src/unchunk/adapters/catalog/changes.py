@@ -4,7 +4,8 @@ import secrets
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
@@ -27,12 +28,50 @@ from unchunk.adapters.catalog.jobs import now as shared_now
 from unchunk.adapters.catalog.leaving import leave
 from unchunk.adapters.catalog.lookups import get, remains_of
 from unchunk.adapters.catalog.naming import free_name
-from unchunk.adapters.catalog.rows import quoted, storable, time_of, version_row
+from unchunk.adapters.catalog.prepared import rows_of, write
+from unchunk.adapters.catalog.rows import is_storable, quoted, storable, time_of, version_row
 from unchunk.adapters.catalog.schema import documents, notes, remains, versions
 from unchunk.adapters.catalog.terms import REVISION
 from unchunk.domain import Document, DocumentId, NewFile, OwnerId, Remains, Version
 
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
+
 _ALPHABET = "0123456789abcdefghijklmnopqrstuv"
+_FOUND = (
+    select(documents.c.id, documents.c.last)
+    .where(
+        documents.c.owner == bindparam("owner"),
+        documents.c.folder == bindparam("folder"),
+        documents.c.name == bindparam("name"),
+    )
+    .with_for_update()
+)
+_BEGUN = (
+    update(documents)
+    .where(documents.c.id == bindparam("its_id"))
+    .values(
+        draft=bindparam("draft"),
+        taken=bindparam("taken"),
+        last=bindparam("last"),
+        error_code="",
+        error=quoted(""),
+        updated_at=bindparam("updated_at"),
+    )
+)
+_NEW_VERSION, _NEW_REMAINS = versions.insert(), remains.insert()
+_LOCKED = select(documents.c.id).where(documents.c.id == bindparam("document")).with_for_update()
+_ALL_GONE = update(remains).where(remains.c.document == bindparam("its_document")).values(gone=True)
+_BURIED = delete(documents).where(documents.c.id == bindparam("its_id"))
+# Only what is listed as remains: a version that is live cannot be dropped by mistake. What hangs on
+# the version, the note of its remains too, goes with it.
+_FORGOTTEN = delete(versions).where(
+    versions.c.document == bindparam("its_document"),
+    versions.c.generation == bindparam("its_generation"),
+    exists().where(
+        remains.c.document == versions.c.document, remains.c.generation == versions.c.generation
+    ),
+)
 
 
 def begin(
@@ -50,10 +89,10 @@ def begin(
     storable(owner=owner, folder=folder, name=name, checksum=checksum, blob=blob)
     # Whoever finds it asks how old it is, by the same clock.
     moment = shared_now(connection)
-    row = (_made_apart if distinct else _found_or_made)(connection, place, moment)
+    identity, last = (_made_apart if distinct else _found_or_made)(connection, place, moment)
+    document = get(connection, owner, identity)
     if said is not None:
-        note_coming(connection, row, said)
-    document = get(connection, owner, row.id)
+        note_coming(connection, document, said)
     live, draft = document.live, document.draft
     if live is not None and live.checksum == checksum:
         return _without_draft(connection, document, moment)
@@ -63,21 +102,17 @@ def begin(
         retire(connection, owner, [draft], kept={blob, live.blob if live is not None else blob})
     had = {one.checksum for one in (live, draft) if one is not None}
     if said is None and had and checksum not in had:
-        let_stay(connection, row.id)
-    coming = Version(row.id, row.last + 1, checksum, size, blob)
-    connection.execute(versions.insert(), version_row(coming))
-    connection.execute(
-        update(documents)
-        .where(documents.c.id == row.id)
-        .values(
-            draft=coming.generation,
-            taken=coming.generation if taken else None,
-            last=coming.generation,
-            error_code="",
-            error=quoted(""),
-            updated_at=moment,
-        )
-    )
+        let_stay(connection, identity)
+    coming = Version(identity, last + 1, checksum, size, blob)
+    write(connection, _NEW_VERSION, version_row(coming))
+    begun = {
+        "its_id": identity,
+        "draft": coming.generation,
+        "taken": coming.generation if taken else None,
+        "last": coming.generation,
+        "updated_at": moment,
+    }
+    write(connection, _BEGUN, begun)
     return replace(document, draft=coming, error_code="", error="", updated_at=time_of(moment))
 
 
@@ -96,16 +131,17 @@ def _without_draft(connection: Connection, document: Document, moment: int) -> D
 
 def _found_or_made(
     connection: Connection, place: tuple[OwnerId, str, str], moment: int
-) -> Row[Any]:
-    owner, folder, name = place
-    is_it = (documents.c.owner == owner, documents.c.folder == folder, documents.c.name == name)
+) -> tuple[DocumentId, int]:
+    """A document's id, and the last generation that was given out; it is kept from other writers."""
     # Twice at most with SQLite; elsewhere another may bring or take the document in between.
-    while (row := locked(connection, *is_it)) is None:
+    while (found := _at(connection, place)) is None:
         _make(connection, place, moment)
-    return row
+    return found
 
 
-def _made_apart(connection: Connection, place: tuple[OwnerId, str, str], moment: int) -> Row[Any]:
+def _made_apart(
+    connection: Connection, place: tuple[OwnerId, str, str], moment: int
+) -> tuple[DocumentId, int]:
     owner, folder, _ = place
     row = None
     # Once with SQLite; elsewhere another may take the name in between.
@@ -113,7 +149,14 @@ def _made_apart(connection: Connection, place: tuple[OwnerId, str, str], moment:
         name = free_name(connection, place)
         made = _make(connection, (owner, folder, name), moment)
         row = locked(connection, documents.c.id == made, documents.c.name == name)
-    return row
+    return row.id, row.last
+
+
+def _at(connection: Connection, place: tuple[OwnerId, str, str]) -> tuple[DocumentId, int] | None:
+    owner, folder, name = place
+    for identity, last in rows_of(connection, _FOUND, owner=owner, folder=folder, name=name):
+        return identity, last
+    return None
 
 
 def _make(connection: Connection, place: tuple[OwnerId, str, str], moment: int) -> DocumentId:
@@ -131,7 +174,7 @@ def _make(connection: Connection, place: tuple[OwnerId, str, str], moment: int) 
         "created_at": moment,
         "updated_at": moment,
     }
-    connection.execute(insert_new(connection.dialect.name, documents), made)
+    write(connection, insert_new(connection.dialect.name, documents), made)
     return identity
 
 
@@ -146,14 +189,15 @@ def fail(
 
 
 def bury(connection: Connection, owner: OwnerId, document: DocumentId) -> list[Remains]:
-    locked(connection, documents.c.id == document)
+    if is_storable(document):
+        rows_of(connection, _LOCKED, document=document)
     found = get(connection, owner, document)
     leave(connection, found)
     drop(connection, document)
     seen = [version for version in (found.live, found.draft) if version is not None]
     retire(connection, owner, seen, kept=())
-    connection.execute(update(remains).where(remains.c.document == document).values(gone=True))
-    connection.execute(delete(documents).where(documents.c.id == document))
+    write(connection, _ALL_GONE, {"its_document": document})
+    write(connection, _BURIED, {"its_id": document})
     count_change(connection)
     return remains_of(connection, document)
 
@@ -173,35 +217,24 @@ def retire(
         }
         for version in old
     ]
-    if rows:
-        connection.execute(remains.insert(), rows)
+    write(connection, _NEW_REMAINS, *rows)
 
 
 def forget(connection: Connection, done: Sequence[Remains]) -> None:
-    if not done:
-        return
-    # Only what is listed as remains: a version that is live cannot be dropped by mistake. What
-    # hangs on the version, the note of its remains too, goes with it.
-    is_listed = exists().where(
-        remains.c.document == versions.c.document, remains.c.generation == versions.c.generation
-    )
-    connection.execute(
-        delete(versions).where(
-            versions.c.document == bindparam("its_document"),
-            versions.c.generation == bindparam("its_generation"),
-            is_listed,
-        ),
-        [{"its_document": item.document, "its_generation": item.generation} for item in done],
-    )
+    gone = [{"its_document": one.document, "its_generation": one.generation} for one in done]
+    write(connection, _FORGOTTEN, *gone)
 
 
 def count_change(connection: Connection) -> None:
     """Note that what is live has changed; the last thing in a transaction, for it is a queue."""
-    statement = insert(connection.dialect.name, notes).values(key=REVISION, value="1")
+    write(connection, _counted(connection.dialect.name), {"key": REVISION, "value": "1"})
+
+
+@lru_cache
+def _counted(dialect: str) -> "sqlite.Insert | postgresql.Insert":
     higher = cast(cast(notes.c.value, BigInteger) + 1, Text)
-    connection.execute(
-        statement.on_conflict_do_update(index_elements=["key"], set_={"value": higher})
-    )
+    statement = insert(dialect, notes)
+    return statement.on_conflict_do_update(index_elements=["key"], set_={"value": higher})
 
 
 def note(connection: Connection, key: str, value: str) -> None:

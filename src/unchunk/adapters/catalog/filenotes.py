@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, or_, select, update
+from sqlalchemy import Connection, bindparam, or_, select, update
 
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.dialects import in_batches, insert
@@ -72,10 +72,10 @@ def _note(connection: Connection, owner: OwnerId, note: FileNote) -> None:
     _keep(connection, note)
 
 
-def note_coming(connection: Connection, document: Row[Any], said: NewFile) -> None:
+def note_coming(connection: Connection, document: Document, said: NewFile) -> None:
     """What is said of a document that is just made, or found; it is kept from other writers."""
     after = said.expires_after
-    until = None if after is None else time_of(document.created_at) + after
+    until = None if after is None else document.created_at + after
     name = said.filename or document.name
     _keep(connection, FileNote(document.id, name, said.purpose, until))
 

@@ -1,22 +1,54 @@
 """The one moment when documents change for whoever searches: all of them, or none."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, delete, select, update
 
 from unchunk.adapters.catalog.changes import count_change, now, retire
 from unchunk.adapters.catalog.dialects import in_batches, insert
+from unchunk.adapters.catalog.lookups import rows_with
 from unchunk.adapters.catalog.packing import pack_chunks, pack_outline
+from unchunk.adapters.catalog.prepared import write
 from unchunk.adapters.catalog.reading import BLOCK
 from unchunk.adapters.catalog.rows import quoted, version_of, version_row
 from unchunk.adapters.catalog.schema import documents, layouts, notes, remains, texts, versions
 from unchunk.domain import DocumentId, OwnerId, Version, Whole
 from unchunk.ports import SPACE
 
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
+
 _BLOCKS_AT_ONCE = 1024
 _POINTERS = ("live", "draft", "rewriting", "last", "error_code", "error", "updated_at")
+_WANTED: BindParameter[str] = bindparam("wanted", expanding=True)
+_STATE = ("id", "owner", "live", "draft", "last", "error_code", "error", "rewriting")
+_STATES = (
+    select(*(documents.c[name] for name in _STATE))
+    .where(documents.c.id.in_(_WANTED))
+    .order_by(documents.c.id)
+    .with_for_update()
+)
+_VERSIONS = select(versions).where(versions.c.document.in_(_WANTED))
+_SPACES = (
+    select(notes.c.key, notes.c.value)
+    .where(notes.c.key.in_(_WANTED))
+    .order_by(notes.c.key)
+    .with_for_update(read=True)
+)
+_LISTED = delete(remains).where(
+    remains.c.document == bindparam("its_document"),
+    remains.c.generation == bindparam("its_generation"),
+)
+_POINTED = (
+    update(documents)
+    .where(documents.c.id == bindparam("its_id"))
+    .values({name: bindparam(name) for name in _POINTERS})
+)
+_NEW_LAYOUT, _NEW_BLOCK = layouts.insert(), texts.insert()
 
 
 @dataclass(slots=True)
@@ -30,7 +62,7 @@ class _State:
     error_code: str
     error: str
     rewriting: int | None
-    known: dict[int, Version]
+    known: dict[int, Version] = field(default_factory=dict)
 
     def admits(self, version: Version) -> bool:
         """The draft always; another only if it is the live or the coming content written anew.
@@ -105,20 +137,10 @@ def _states(connection: Connection, wanted: Sequence[DocumentId]) -> dict[Docume
     """Locked in the order of ids, so that two writers never wait for each other."""
     states = {}
     for batch in in_batches(wanted):
-        rows = select(documents).where(documents.c.id.in_(batch)).order_by(documents.c.id)
-        for row in connection.execute(rows.with_for_update()):
-            states[row.id] = _State(
-                row.owner,
-                row.live,
-                row.draft,
-                row.last,
-                row.error_code,
-                row.error,
-                row.rewriting,
-                {},
-            )
-        for values in connection.execute(select(versions).where(versions.c.document.in_(batch))):
-            version = version_of(values)
+        for document, *values in rows_with(connection, _STATES, batch):
+            states[document] = _State(*values)
+        for row in rows_with(connection, _VERSIONS, batch):
+            version = version_of(row)
             if version.document in states:
                 states[version.document].known[version.generation] = version
     return states
@@ -126,43 +148,31 @@ def _states(connection: Connection, wanted: Sequence[DocumentId]) -> dict[Docume
 
 def _retired(connection: Connection, spaces: Sequence[str]) -> set[str]:
     """Those in which nothing goes live any more; of the others none is retired until the end."""
-    keys = [SPACE + name for name in spaces]
-    found = select(notes).where(notes.c.key.in_(keys)).order_by(notes.c.key)
-    rows = connection.execute(found.with_for_update(read=True))
-    return {row.key.removeprefix(SPACE) for row in rows if not row.value}
+    rows = rows_with(connection, _SPACES, [SPACE + name for name in spaces])
+    return {key.removeprefix(SPACE) for key, value in rows if not value}
 
 
 def _unlist(connection: Connection, listed: Sequence[Version]) -> None:
     """What was to go if it had not come so far is here to stay."""
-    if not listed:
-        return
-    connection.execute(
-        delete(remains).where(
-            remains.c.document == bindparam("its_document"),
-            remains.c.generation == bindparam("its_generation"),
-        ),
-        [{"its_document": one.document, "its_generation": one.generation} for one in listed],
-    )
+    rows = [{"its_document": one.document, "its_generation": one.generation} for one in listed]
+    write(connection, _LISTED, *rows)
 
 
 def _write(connection: Connection, wholes: Sequence[Whole]) -> None:
-    statement = insert(connection.dialect.name, versions)
+    rows = [version_row(whole.version) for whole in wholes]
+    write(connection, _written(connection.dialect.name), *rows)
+    write(connection, _NEW_LAYOUT, *map(_layout, wholes))
+    blocks = chain.from_iterable(map(_blocks, wholes))
+    while some := list(islice(blocks, _BLOCKS_AT_ONCE)):
+        write(connection, _NEW_BLOCK, *some)
+
+
+@lru_cache
+def _written(dialect: str) -> "sqlite.Insert | postgresql.Insert":
+    statement = insert(dialect, versions)
     # A draft has its row already.
     over = {column.name: column for column in statement.excluded if not column.primary_key}
-    connection.execute(
-        statement.on_conflict_do_update(index_elements=["document", "generation"], set_=over),
-        [version_row(whole.version) for whole in wholes],
-    )
-    connection.execute(layouts.insert(), [_layout(whole) for whole in wholes])
-    blocks: list[dict[str, Any]] = []
-    for whole in wholes:
-        for block in _blocks(whole):
-            blocks.append(block)
-            if len(blocks) == _BLOCKS_AT_ONCE:
-                connection.execute(texts.insert(), blocks)
-                blocks = []
-    if blocks:
-        connection.execute(texts.insert(), blocks)
+    return statement.on_conflict_do_update(index_elements=["document", "generation"], set_=over)
 
 
 def _layout(whole: Whole) -> dict[str, Any]:
@@ -186,21 +196,17 @@ def _blocks(whole: Whole) -> Iterator[dict[str, Any]]:
 
 def _point(connection: Connection, states: dict[DocumentId, _State]) -> None:
     moment = now()
-    connection.execute(
-        update(documents)
-        .where(documents.c.id == bindparam("its_id"))
-        .values({name: bindparam(name) for name in _POINTERS}),
-        [
-            {
-                "its_id": document,
-                "live": state.live,
-                "draft": state.draft,
-                "rewriting": state.rewriting,
-                "last": state.last,
-                "error_code": state.error_code,
-                "error": state.error,
-                "updated_at": moment,
-            }
-            for document, state in states.items()
-        ],
-    )
+    rows = [
+        {
+            "its_id": document,
+            "live": state.live,
+            "draft": state.draft,
+            "rewriting": state.rewriting,
+            "last": state.last,
+            "error_code": state.error_code,
+            "error": state.error,
+            "updated_at": moment,
+        }
+        for document, state in states.items()
+    ]
+    write(connection, _POINTED, *rows)

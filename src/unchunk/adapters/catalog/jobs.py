@@ -6,13 +6,16 @@ Whoever locks a document and its jobs locks the document first, and jobs in the 
 import json
 import secrets
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
+    Select,
     and_,
+    bindparam,
     delete,
     exists,
     func,
@@ -23,6 +26,7 @@ from sqlalchemy import (
 )
 
 from unchunk.adapters.catalog.dialects import clock, in_batches
+from unchunk.adapters.catalog.prepared import rows_of
 from unchunk.adapters.catalog.rows import is_storable, quoted, time_of
 from unchunk.adapters.catalog.schema import COMING, documents, jobs, leases
 from unchunk.domain import Document, DocumentId, OwnerId
@@ -34,13 +38,19 @@ DELETED |= {"error": quoted("it was deleted")}
 IS_OPEN = jobs.c.ended_at.is_(None)
 IS_RUNNING = jobs.c.state == "running"
 IS_WAITING = jobs.c.state.in_(("queued", "waiting"))
+_OPEN_JOBS = select(jobs.c.id).where(jobs.c.document == bindparam("document"), IS_OPEN)
 _NAMED = 12
 _FIELDS = tuple(Job.__dataclass_fields__)
 
 
 def now(connection: Connection) -> int:
-    found: int = connection.scalar(select(clock(connection.dialect.name)))  # type: ignore[assignment] # never NULL
-    return found
+    [[found]] = rows_of(connection, _asked(connection.dialect.name))
+    return int(found)
+
+
+@lru_cache
+def _asked(dialect: str) -> Select[tuple[int]]:
+    return select(clock(dialect))
 
 
 def job_of(row: Row[Any]) -> Job:
@@ -153,6 +163,9 @@ def forget(connection: Connection, older_than: float, most: int) -> None:
 
 def _of_document(connection: Connection, document: DocumentId) -> Sequence[Row[Any]]:
     """Those that are not over, kept from other writers until the end."""
+    # Mostly there is none, and that is soon known.
+    if not rows_of(connection, _OPEN_JOBS, document=document):
+        return []
     its = select(jobs).where(jobs.c.document == document, IS_OPEN).order_by(jobs.c.id)
     found = connection.execute(its.with_for_update()).all()
     return sorted(found, key=lambda row: (row.begun_at, row.id))

@@ -5,12 +5,15 @@ ask for the page behind its last thing. Kept for about an hour, whichever proces
 """
 
 import json
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy.sql.dml import UpdateBase
 
 from unchunk.adapters.catalog.dialects import clock, insert
+from unchunk.adapters.catalog.prepared import rows_of, write
 from unchunk.adapters.catalog.rows import microseconds_of
 from unchunk.adapters.catalog.schema import left_places, store_files
 from unchunk.domain import Document
@@ -20,14 +23,26 @@ _KEPT: Final = 3_600_000_000
 _SWEPT: Final = 20
 
 
+_IN_STORES = select(store_files.c.store, store_files.c.created_at).where(
+    store_files.c.document == bindparam("document")
+)
+
+
 def note_left(connection: Connection, place: tuple[str, ...], made_at: int) -> None:
     """`place` is a list, whose it is, and the thing. Part of the transaction that removes it."""
-    moment = clock(connection.dialect.name)
-    statement = insert(connection.dialect.name, left_places).values(
-        place=_digest(place), made_at=made_at, left_at=moment
+    noting, sweeping = _noting(connection.dialect.name)
+    write(connection, noting, {"place": _digest(place), "made_at": made_at})
+    write(connection, sweeping, {})
+
+
+@lru_cache
+def _noting(dialect: str) -> tuple[UpdateBase, UpdateBase]:
+    """The statements that note a place, and that sweep old ones."""
+    moment = clock(dialect)
+    statement = insert(dialect, left_places).values(
+        place=bindparam("place"), made_at=bindparam("made_at"), left_at=moment
     )
     again = {"made_at": statement.excluded.made_at, "left_at": statement.excluded.left_at}
-    connection.execute(statement.on_conflict_do_update(index_elements=["place"], set_=again))
     # Past those that another one is just removing: nobody waits here.
     old = (
         select(left_places.c.place)
@@ -35,7 +50,10 @@ def note_left(connection: Connection, place: tuple[str, ...], made_at: int) -> N
         .limit(_SWEPT)
         .with_for_update(skip_locked=True)
     )
-    connection.execute(delete(left_places).where(left_places.c.place.in_(old)))
+    return (
+        statement.on_conflict_do_update(index_elements=["place"], set_=again),
+        delete(left_places).where(left_places.c.place.in_(old)),
+    )
 
 
 def made_at(connection: Connection, place: tuple[str, ...]) -> int | None:
@@ -48,9 +66,7 @@ def leave(connection: Connection, document: Document) -> None:
     """Note where a document stood that is about to be deleted, and where in stores."""
     created = microseconds_of(document.created_at)
     note_left(connection, ("document", document.owner, document.id), created)
-    places = select(store_files.c.store, store_files.c.created_at)
-    found = places.where(store_files.c.document == document.id)
-    for store, put_at in connection.execute(found).all():
+    for store, put_at in rows_of(connection, _IN_STORES, document=document.id):
         note_left(connection, ("file", document.owner, store, document.id), put_at)
 
 

@@ -9,8 +9,9 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, bind
 from sqlalchemy.dialects import sqlite
 
 from unchunk.adapters.catalog.dialects import asking
-from unchunk.adapters.catalog.finding import all_remains
+from unchunk.adapters.catalog.finding import all_remains, owned
 from unchunk.adapters.catalog.packing import unpack_chunks, unpack_outline
+from unchunk.adapters.catalog.prepared import rows_of
 from unchunk.adapters.catalog.reading import BLOCK, damaged_text
 from unchunk.adapters.catalog.rows import DOCUMENT, document_in, is_storable
 from unchunk.adapters.catalog.schema import documents, layouts, texts, versions
@@ -46,9 +47,8 @@ _BLOCKS = (
 
 
 def get(connection: Connection, owner: OwnerId, document: DocumentId) -> Document:
-    is_it = (documents.c.id == document, documents.c.owner == owner)
     # What no column could hold is not there; PostgreSQL would complain.
-    found = documents_of(connection, *is_it) if is_storable(document) else []
+    found = owned(asking(connection), owner, [document]) if is_storable(document) else []
     if not found:
         raise nothing_there(document)
     return found[0]
@@ -65,15 +65,17 @@ def find(
     name: str | None,
     checksum: str | None,
 ) -> list[Document]:
-    wanted = (
-        (documents.c.owner, owner),
-        (documents.c.folder, folder),
-        (documents.c.name, name),
-        (_live.c.checksum, checksum),
-    )
-    found = documents_of(connection, *(column == it for column, it in wanted if it is not None))
+    given = {"owner": owner, "folder": folder, "name": name, "checksum": checksum}
+    wanted = {what: it for what, it in given.items() if it is not None}
+    found = map(document_in, rows_of(connection, _with(*wanted), **wanted))
     # Sorted here: databases disagree on the order of texts.
     return sorted(found, key=lambda document: (document.folder, document.name, document.owner))
+
+
+@lru_cache
+def _with(*names: str) -> Select[Any]:
+    columns = {**documents.c, "checksum": _live.c.checksum}
+    return _DOCUMENTS.where(*(columns[name] == bindparam(name) for name in names))
 
 
 def documents_of(connection: Connection, *conditions: ColumnElement[bool]) -> list[Document]:
@@ -83,7 +85,7 @@ def documents_of(connection: Connection, *conditions: ColumnElement[bool]) -> li
 def rows_with(
     connection: Connection,
     statement: Select[Any],
-    wanted: Sequence[DocumentId],
+    wanted: Sequence[str | bytes],
     **others: str | int,
 ) -> Iterable[Sequence[Any]]:
     """The rows of a statement whose last parameter is `wanted`, and whose first are the others.

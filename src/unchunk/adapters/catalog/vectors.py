@@ -8,6 +8,8 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.dialects import in_batches, insert_new
+from unchunk.adapters.catalog.lookups import rows_with
+from unchunk.adapters.catalog.prepared import rows_of, write
 from unchunk.adapters.catalog.rows import storable
 from unchunk.adapters.catalog.schema import documents, vectors
 from unchunk.domain import DocumentId, OwnerId
@@ -16,7 +18,7 @@ from unchunk.ports import Vectors
 _RECALL = select(vectors.c.digest, vectors.c.vector).where(
     vectors.c.owner == bindparam("owner"),
     vectors.c.embedder == bindparam("embedder"),
-    vectors.c.digest.in_(bindparam("digests", expanding=True)),
+    vectors.c.digest.in_(bindparam("wanted", expanding=True)),
 )
 # Locked where many write at once: it is not deleted before its vectors are kept.
 _ITS_DOCUMENT = (
@@ -24,6 +26,9 @@ _ITS_DOCUMENT = (
     .where(documents.c.id == bindparam("document"), documents.c.owner == bindparam("owner"))
     .with_for_update(read=True)
 )
+_ALL = select(func.count()).select_from(vectors)
+_ITS = _ALL.where(vectors.c.document == bindparam("document"))
+_DROPPED = delete(vectors).where(vectors.c.document == bindparam("its_document"))
 
 
 class SqlVectorCache:
@@ -62,8 +67,7 @@ def _recall(
 ) -> dict[bytes, Vectors]:
     found: dict[bytes, Vectors] = {}
     for batch in in_batches(digests):
-        wanted = {"owner": owner, "embedder": embedder, "digests": batch}
-        for digest, vector in connection.execute(_RECALL, wanted).all():
+        for digest, vector in rows_with(connection, _RECALL, batch, owner=owner, embedder=embedder):
             found[digest] = np.frombuffer(vector, "<f4")
     return found
 
@@ -76,22 +80,20 @@ def _keep(
     found: Mapping[bytes, Vectors],
 ) -> None:
     storable(owner=owner, embedder=embedder)
-    if connection.execute(_ITS_DOCUMENT, {"document": document, "owner": owner}).first() is None:
+    if not rows_of(connection, _ITS_DOCUMENT, document=document, owner=owner):
         return
     # In the order of digests: two writers with the same ones never wait for each other.
-    connection.execute(
-        insert_new(connection.dialect.name, vectors),
-        [
-            {
-                "owner": owner,
-                "embedder": embedder,
-                "digest": digest,
-                "document": document,
-                "vector": np.asarray(vector, "<f4").tobytes(),
-            }
-            for digest, vector in sorted(found.items(), key=_digest)
-        ],
-    )
+    rows = [
+        {
+            "owner": owner,
+            "embedder": embedder,
+            "digest": digest,
+            "document": document,
+            "vector": np.asarray(vector, "<f4").tobytes(),
+        }
+        for digest, vector in sorted(found.items(), key=_digest)
+    ]
+    write(connection, insert_new(connection.dialect.name, vectors), *rows)
 
 
 def _digest(item: tuple[bytes, Vectors]) -> bytes:
@@ -99,11 +101,12 @@ def _digest(item: tuple[bytes, Vectors]) -> bytes:
 
 
 def _drop(connection: Connection, document: DocumentId) -> None:
-    connection.execute(delete(vectors).where(vectors.c.document == document))
+    write(connection, _DROPPED, {"its_document": document})
 
 
 def _count(connection: Connection, document: DocumentId | None) -> int:
-    wanted = select(func.count()).select_from(vectors)
-    if document is not None:
-        wanted = wanted.where(vectors.c.document == document)
-    return connection.scalar(wanted) or 0
+    if document is None:
+        [[count]] = rows_of(connection, _ALL)
+    else:
+        [[count]] = rows_of(connection, _ITS, document=document)
+    return int(count)

@@ -1,15 +1,15 @@
 """Processes that files may ruin, and who waits for one of them.
 
-Workers start when they are first needed, stay warm, and are replaced when a file has killed
+Workers start when those that are there stay busy, stay warm, and are replaced when a file has killed
 them, when they have grown, or after some hundred files.
 """
 
 import asyncio
-import contextlib
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -21,6 +21,9 @@ from unchunk.errors import ExtractionError, InvalidSettingError
 T = TypeVar("T")
 
 _TRIES = 3  # how often an idle worker may be found dead before a file is given up
+# A worker takes so many seconds to start, and most files far less to read: who finds all of them
+# busy waits as long as that for one before another is started.
+_PATIENCE = 0.2
 
 
 class Crew:
@@ -37,7 +40,9 @@ class Crew:
         # A thread that starts a worker must outlive it: Linux ties the worker's life to it.
         self._threads = ThreadPoolExecutor(workers, name)
         self._lock = threading.Lock()
+        self._freed = threading.Condition(self._lock)
         self._idle: list[Worker] = []
+        self._busy = 0
         self._jobs: set[_Job[Any]] = set()
 
     async def ask(self, path: Path, request: bytes, understand: Callable[[Header, bytes], T]) -> T:
@@ -89,36 +94,42 @@ class Crew:
 
     def _try(self, job: "_Job[T]") -> T:
         for _ in range(_TRIES):
-            with contextlib.suppress(GoneError):
+            with suppress(GoneError):
                 return self._ask(job)
         raise ExtractionError("crashed", "the processes that read files do not stay alive")
 
     def _ask(self, job: "_Job[T]") -> T:
         if job.cancelled:
             raise CancelledError
-        worker = self._take()
-        job.attach(worker)
-        try:
-            return worker.ask(job.request, job.understand)
-        finally:
-            job.detach()
-            if worker.spent or worker.killed:
-                worker.stop()
-            else:
-                with self._lock:
-                    self._idle.append(worker)
+        with self._worker() as worker:
+            job.attach(worker)
+            try:
+                return worker.ask(job.request, job.understand)
+            finally:
+                job.detach()
 
-    def _take(self) -> Worker:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        worker = Worker(self._limits)
+    @contextmanager
+    def _worker(self) -> Iterator[Worker]:
+        """One for this file alone; if it is still good afterwards, it waits for another."""
+        with self._freed:
+            if self._busy:
+                self._freed.wait_for(lambda: self._idle or not self._busy, _PATIENCE)
+            self._busy += 1
+            worker = self._idle.pop() if self._idle else None
         try:
-            worker.start()
-        except ExtractionError:
-            worker.stop()
-            raise
-        return worker
+            if worker is None:
+                worker = Worker(self._limits)
+                worker.start()
+            yield worker
+        finally:
+            if worker is not None and (worker.spent or worker.killed):
+                worker.stop()
+                worker = None
+            with self._freed:
+                self._busy -= 1
+                if worker is not None:
+                    self._idle.append(worker)
+                self._freed.notify()
 
     def _check(self, path: Path) -> None:
         """Refuse by what can be known without reading."""
