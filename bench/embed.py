@@ -273,7 +273,7 @@ def _write_roberta(pack: Pack, folder: Path) -> None:
     marks = {"pad_token": "<pad>", "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>"}
     kind = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 512}
     (folder / "config.json").write_text(json.dumps(shape), "utf-8")
-    (folder / "tokenizer.json").write_text(pack.tokenizer(), "utf-8")
+    (folder / "tokenizer.json").write_bytes(pack.tokenizer())
     (folder / "tokenizer_config.json").write_text(json.dumps(kind | marks), "utf-8")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import unchunk
+from unchunk import ports
 
 HEAVY = ("fastapi", "numpy", "onnxruntime", "qdrant_edge", "sqlalchemy", "tokenizers")
 
@@ -43,6 +44,14 @@ asyncio.run(ask())
 print([one for one in {idle} if one in sys.modules])"""
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert said.stdout.decode().strip() == "[]"
+
+
+def test_every_port_is_found_and_no_other() -> None:
+    named = {name for names in ports._ROOMS.values() for name in names.split()}
+    assert named == set(ports.__all__)
+    assert all(getattr(ports, name) is not None for name in ports.__all__)
+    with pytest.raises(AttributeError, match="Indx"):
+        getattr(ports, "Indx")  # noqa: B009 -- a name that is misspelled
 
 
 def test_every_public_name_is_found_and_no_other() -> None:

@@ -75,8 +75,8 @@ class Pack:
         self._header = json.loads(data[16 : self._begin])
         self._end = self._begin + self._header["tokenizer_len"]
 
-    def tokenizer(self) -> str:
-        return self._data[self._begin : self._end].decode()
+    def tokenizer(self) -> bytes:
+        return self._data[self._begin : self._end]
 
     def encoder(self) -> Encoder:
         """Its tables stay as they are in the file, and keep that in memory."""
