@@ -28,7 +28,29 @@ IDLE = (
     *("unchunk.library.doctor", "unchunk.library.ingest", "unchunk.recovery", "unchunk.rescue"),
     *("unchunk.retrieval.retriever", "unchunk.retrieval.marking", "unchunk.stores"),
     *("unchunk.text.chunking", "unchunk.text.stitching", "unchunk.wiring.collections"),
+    *("unchunk.ports.recovery", "unchunk.ports.sources", "unchunk.retrieval.words"),
+    *("difflib", "tomllib"),
 )
+
+# What the process of the index has no use for before something is written.
+CHILD_IDLE = (
+    "importlib.metadata",
+    "numpy",
+    "shutil",
+    "unchunk.adapters.index.edge_optimize",
+    "uuid",
+)
+
+
+def test_the_process_of_an_index_loads_nothing_that_it_does_not_use() -> None:
+    room = Path(unchunk.__path__[0])
+    program = f"""import sys, types
+front = sys.modules["unchunk"] = types.ModuleType("unchunk")
+front.__path__ = [{str(room)!r}]
+import unchunk.adapters.index.edge_process
+print([one for one in {CHILD_IDLE} if one in sys.modules])"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert said.stdout.decode().strip() == "[]"
 
 
 def test_a_search_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
