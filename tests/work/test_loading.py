@@ -29,6 +29,7 @@ IDLE = (
     *("unchunk.retrieval.retriever", "unchunk.retrieval.marking", "unchunk.stores"),
     *("unchunk.text.chunking", "unchunk.text.stitching", "unchunk.wiring.collections"),
     *("unchunk.ports.recovery", "unchunk.ports.sources", "unchunk.retrieval.words"),
+    "unchunk.retrieval.evidence",
     *("difflib", "tomllib"),
 )
 
