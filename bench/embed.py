@@ -30,7 +30,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from unchunk.adapters.embed.encoder import Grouped, Linear, Norm
+from unchunk.adapters.embed.encoder import Linear, Norm, real
 from unchunk.adapters.embed.hashing import HashingEmbedder
 from unchunk.adapters.embed.local import LocalEmbedder
 from unchunk.adapters.embed.models import DEFAULT_MODEL, descriptions, local_model
@@ -222,9 +222,7 @@ def peer(python: Path, models: Path, texts: list[str], threads: int) -> Iterator
 def _write_roberta(pack: Pack, folder: Path) -> None:
     """The pack's weights in float32, in a folder as transformers reads them."""
     encoder = pack.encoder()
-    if not isinstance(encoder.words, Grouped):
-        raise SystemExit("the pack has its words in another form")
-    words = encoder.words.real
+    words = real(encoder.words)
     size = words.shape[1]
     unused = np.zeros((2, size), np.float32)
     tensors = {
@@ -235,7 +233,7 @@ def _write_roberta(pack: Pack, folder: Path) -> None:
     }
 
     def put(name: str, part: Linear | Norm) -> None:
-        tensors[f"{name}.weight"], tensors[f"{name}.bias"] = part
+        tensors[f"{name}.weight"], tensors[f"{name}.bias"] = map(real, part)
 
     put("embeddings.LayerNorm", encoder.norm)
     for number, layer in enumerate(encoder.layers):
@@ -275,7 +273,7 @@ def _write_roberta(pack: Pack, folder: Path) -> None:
     marks = {"pad_token": "<pad>", "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>"}
     kind = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 512}
     (folder / "config.json").write_text(json.dumps(shape), "utf-8")
-    (folder / "tokenizer.json").write_text(pack.tokenizer(), "utf-8")
+    (folder / "tokenizer.json").write_bytes(pack.tokenizer())
     (folder / "tokenizer_config.json").write_text(json.dumps(kind | marks), "utf-8")
 
 

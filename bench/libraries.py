@@ -95,7 +95,7 @@ def model_of(run: Run) -> Path:
         files = find(model.requirement, model.files, Path.home() / ".unchunk" / "models")
         pack = Pack(files[model.weights.path].read_bytes())
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "tokenizer.json").write_text(pack.tokenizer(), "utf-8")
+        (folder / "tokenizer.json").write_bytes(pack.tokenizer())
         (folder / "model.onnx").write_bytes(to_onnx(pack.encoder(), model.pooling))
     return folder
 

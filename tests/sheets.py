@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from hypothesis import strategies as st
 
 from unchunk.domain import Boundaries, Chunk, ChunkingStrategy, Span
-from unchunk.retrieval.evidence import Metadata, Piece, ReconstructedDocument
-from unchunk.retrieval.shelf import Sheet
+from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.shelf import Metadata, Piece, Sheet
 from unchunk.text.chunking import chunk
 
 WORDS = ["the", "river", "of", "evidence", "runs", "past", "every", "house", "nobody", "counts"]

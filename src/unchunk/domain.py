@@ -15,7 +15,7 @@ DocumentId = str
 ConversationId = str
 KeyId = str
 # pending: its bytes are kept, it is not searchable yet. failed: so too, and why is known.
-Status = Literal["pending", "live", "failed"]
+Status = Literal["live", "pending", "failed"]
 Boundaries = Literal["window", "boundary", "markdown"]
 Unit = Literal["tokens", "words", "chars"]
 # all: what its owner may. metrics: only to read what the server counts.

@@ -7,10 +7,8 @@ home, `UNCHUNK_...` in the environment, arguments.
 import json
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
 from typing import Any, cast, get_args, get_origin, get_type_hints
@@ -191,7 +189,11 @@ def save(home: Path, name: str, value: str) -> None:
 
 def _from_file(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        # Most homes have no such file, and need not wait for what reads it.
+        import tomllib  # noqa: PLC0415
+
+        return tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
@@ -216,6 +218,8 @@ def _over(settings: Settings, values: Mapping[str, object], source: str) -> Sett
     changes: dict[str, Any] = {}
     for name, value in values.items():
         if name not in known:
+            from difflib import get_close_matches  # noqa: PLC0415 -- only who errs needs it
+
             near = get_close_matches(name, known, 1)
             hint = f": did you mean {near[0]}?" if near else ""
             raise InvalidSettingError(f"{source}: there is no setting {name!r}{hint}")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sheets import cuttings, even, sheet_of, texts
 from unchunk.domain import Chunk, Span
 from unchunk.retrieval.display import card, content, show, show_hits, spans
-from unchunk.retrieval.evidence import Piece, ReconstructedDocument
+from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.reconstruct import assemble
-from unchunk.retrieval.shelf import Sheet
+from unchunk.retrieval.shelf import Piece, Sheet
 from unchunk.retrieval.snippets import Hit
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import corpus
 import foreign
 from unchunk.domain import ChunkingStrategy
-from unchunk.retrieval.evidence import Piece
 from unchunk.retrieval.joining import Joined, Unplaced, join
+from unchunk.retrieval.shelf import Piece
 from unchunk.text.chunking import chunk, chunk_text
 
 needs_data = pytest.mark.skipif(not corpus.DATA.exists(), reason=corpus.MISSING)

@@ -13,7 +13,8 @@ from corpus import DATA, MISSING
 from unchunk.retrieval.english import root
 from unchunk.retrieval.query import QueryAnalyzer, QueryPlan, Turn
 from unchunk.retrieval.tags import take_tags
-from unchunk.retrieval.words import Words, inflections
+from unchunk.retrieval.wording import Words
+from unchunk.retrieval.words import inflections
 
 ANALYZER = QueryAnalyzer()
 CITED = (("moby", 3), ("moby", 4))

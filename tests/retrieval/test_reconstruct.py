@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from sheets import coverage, cuttings, even, sheet_of, without_marks
 from unchunk.domain import Chunk, ChunkingStrategy, Span
-from unchunk.retrieval.evidence import Piece
 from unchunk.retrieval.reconstruct import assemble, wanted
-from unchunk.retrieval.shelf import Sheet
+from unchunk.retrieval.shelf import Piece, Sheet
 from unchunk.text.chunking import chunk
 
 Cutting = tuple[str, list[Span]]

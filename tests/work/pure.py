@@ -13,11 +13,10 @@ from itertools import cycle, islice
 
 from unchunk.domain import Boundaries, Chunk, ChunkingStrategy, Span
 from unchunk.retrieval.duplicates import copies
-from unchunk.retrieval.evidence import Piece
 from unchunk.retrieval.fusion import Ranking, best_first, blend, by_rank
 from unchunk.retrieval.marking import tag_for
 from unchunk.retrieval.selection import Draft, select
-from unchunk.retrieval.shelf import Place, Sheet
+from unchunk.retrieval.shelf import Piece, Place, Sheet
 from unchunk.text.chunking import chunk
 from unchunk.text.stitching import stitch, stitch_chunks
 

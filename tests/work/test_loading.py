@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import unchunk
+from unchunk import ports
 
 HEAVY = ("fastapi", "numpy", "onnxruntime", "qdrant_edge", "sqlalchemy", "tokenizers")
 
@@ -27,7 +28,30 @@ IDLE = (
     *("unchunk.library.doctor", "unchunk.library.ingest", "unchunk.recovery", "unchunk.rescue"),
     *("unchunk.retrieval.retriever", "unchunk.retrieval.marking", "unchunk.stores"),
     *("unchunk.text.chunking", "unchunk.text.stitching", "unchunk.wiring.collections"),
+    *("unchunk.ports.recovery", "unchunk.ports.sources", "unchunk.retrieval.words"),
+    "unchunk.retrieval.evidence",
+    *("difflib", "tomllib"),
 )
+
+# What the process of the index has no use for before something is written.
+CHILD_IDLE = (
+    "importlib.metadata",
+    "numpy",
+    "shutil",
+    "unchunk.adapters.index.edge_optimize",
+    "uuid",
+)
+
+
+def test_the_process_of_an_index_loads_nothing_that_it_does_not_use() -> None:
+    room = Path(unchunk.__path__[0])
+    program = f"""import sys, types
+front = sys.modules["unchunk"] = types.ModuleType("unchunk")
+front.__path__ = [{str(room)!r}]
+import unchunk.adapters.index.edge_process
+print([one for one in {CHILD_IDLE} if one in sys.modules])"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert said.stdout.decode().strip() == "[]"
 
 
 def test_a_search_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
@@ -44,6 +68,14 @@ asyncio.run(ask())
 print([one for one in {idle} if one in sys.modules])"""
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert said.stdout.decode().strip() == "[]"
+
+
+def test_every_port_is_found_and_no_other() -> None:
+    named = {name for names in ports._ROOMS.values() for name in names.split()}
+    assert named == set(ports.__all__)
+    assert all(getattr(ports, name) is not None for name in ports.__all__)
+    with pytest.raises(AttributeError, match="Indx"):
+        getattr(ports, "Indx")  # noqa: B009 -- a name that is misspelled
 
 
 def test_every_public_name_is_found_and_no_other() -> None:

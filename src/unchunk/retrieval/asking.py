@@ -13,7 +13,7 @@ from unchunk.retrieval.fusion import Fusion
 from unchunk.retrieval.shelf import ANY_SCORE, EVERYWHERE, Card, Shelf, Where
 from unchunk.retrieval.snippets import Found, snippets
 from unchunk.retrieval.watching import WatchedReranker
-from unchunk.retrieval.words import Words
+from unchunk.retrieval.wording import Words
 from unchunk.telemetry import Telemetry, job
 
 if TYPE_CHECKING:

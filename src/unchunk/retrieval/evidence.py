@@ -1,22 +1,15 @@
 """What a search brings back: documents put together again from the parts that matter."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Literal, NamedTuple
 
 from unchunk.domain import Chunk, DocumentId
+from unchunk.retrieval.shelf import Metadata
 
 # How much of a document came back: the parts that were found, all of it, or as much of it
 # around what was found as there is room for.
 Kind = Literal["passages", "full document", "excerpt"]
-Metadata = Mapping[str, str | int | float | bool | None]
-
-
-class Piece(NamedTuple):
-    """A chunk with its text."""
-
-    chunk: Chunk
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from unchunk.ports import (
     ForeignChunk,
 )
 from unchunk.retrieval.cache import TimedCache
-from unchunk.retrieval.evidence import Metadata
 from unchunk.retrieval.joining import Joined, Unplaced, join
 from unchunk.retrieval.shelf import (
     Candidate,
     Card,
     Dropped,
+    Metadata,
     MovedError,
     Place,
     Ranked,

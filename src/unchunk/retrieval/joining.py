@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from unchunk.domain import Chunk, ChunkingStrategy, DocumentId, Span
-from unchunk.retrieval.evidence import Piece
+from unchunk.retrieval.shelf import Piece
 from unchunk.text.stitching import Confidence, Seam, Stitched, stitch_files
 
 _DOUBTS: dict[Confidence, str] = {

@@ -13,7 +13,8 @@ from typing import Literal
 from unchunk.domain import DocumentId
 from unchunk.retrieval.followup import Exchange, is_empty, leaning, subject
 from unchunk.retrieval.tags import take_tags
-from unchunk.retrieval.words import Listed, Word, WordList, Words, words_of
+from unchunk.retrieval.wording import Words
+from unchunk.retrieval.words import Listed, Word, WordList, words_of
 
 Mode = Literal["sources", "full documents", "passages"]
 

@@ -12,11 +12,10 @@ from unchunk.retrieval.evidence import (
     Gap,
     Kind,
     Passage,
-    Piece,
     ReconstructedDocument,
 )
 from unchunk.retrieval.marking import gap_mark, tag_for
-from unchunk.retrieval.shelf import Sheet
+from unchunk.retrieval.shelf import Piece, Sheet
 
 # A hole between two runs that is not wider than this is asked for too, since filling it may be
 # worth it. Two, because an overlap can make two chunks hide no more text than one has.

@@ -15,14 +15,15 @@ from unchunk.domain import (
     Within,
 )
 from unchunk.ports import Catalog, Lexicon, OpenSpace
-from unchunk.retrieval.evidence import Metadata, Piece
 from unchunk.retrieval.fusion import Fusion, best_first, by_rank
 from unchunk.retrieval.shelf import (
     EVERYWHERE,
     Candidate,
     Card,
     Dropped,
+    Metadata,
     MovedError,
+    Piece,
     Place,
     Ranked,
     Sheet,

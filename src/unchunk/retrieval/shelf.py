@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from unchunk.domain import DocumentId, OwnerId
+from unchunk.domain import Chunk, DocumentId, OwnerId
 from unchunk.errors import InvalidInputError
-from unchunk.retrieval.evidence import Metadata, Piece
+
+Metadata = Mapping[str, str | int | float | bool | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,13 @@ class Where:
 EVERYWHERE = Where()
 # Below every cosine.
 ANY_SCORE = -2.0
+
+
+class Piece(NamedTuple):
+    """A chunk with its text."""
+
+    chunk: Chunk
+    text: str
 
 
 class Place(NamedTuple):

@@ -1,4 +1,4 @@
-"""Words that tell how much of a document a question wants. English as data; lists can be set.
+"""Words of a text, and which of them are listed.
 
 A listed word counts as a whole word and in its inflections, which are made from it and not
 guessed from the text: 'all' is not in 'small', and 'them' is no 'theme'.
@@ -6,7 +6,6 @@ guessed from the text: 'all' is not in 'small', and 'them' is no 'theme'.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 # Compounds are one word: a 'full-time' job is not 'full'.
@@ -20,101 +19,6 @@ _IZE = re.compile(r"(?<=[a-z]{3})([iy])[sz]e\Z")
 _FIXED = frozenset(
     ("all", "also", "else", "every", "everything", "full", "further", "more", "time")
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Words and phrases that ask for whole documents, or that continue a conversation.
-
-    `idioms` are phrases in which a listed word asks for nothing.
-    """
-
-    detail: tuple[str, ...] = (
-        "explain",
-        "explanation",
-        "elaborate",
-        "summarize",
-        "summary",
-        "detail",
-        "detailed",
-        "full",
-        "in depth",
-        "in-depth",
-        "thorough",
-        "thoroughly",
-        "deep dive",
-        "step by step",
-        "walk me through",
-        "overview",
-        "recap",
-        "gist",
-        "sum up",
-    )
-    temporal: tuple[str, ...] = (
-        "throughout",
-        "over time",
-        "progression",
-        "evolution",
-        "evolve",
-        "over the years",
-        "over the course of",
-        "from beginning to end",
-        "from start to finish",
-        "timeline",
-        "chronology",
-        "chronological",
-    )
-    scope: tuple[str, ...] = (
-        "all",
-        "every",
-        "whole",
-        "comprehensive",
-        "entire",
-        "entirety",
-        "everything",
-        "big picture",
-    )
-    analytical: tuple[str, ...] = (
-        "relationship",
-        "arc",
-        "theme",
-        "analysis",
-        "analyze",
-        "motif",
-        "symbolism",
-        "compare and contrast",
-        "main idea",
-        "main point",
-    )
-    follow_up: tuple[str, ...] = (
-        "more",
-        "also",
-        "else",
-        "what else",
-        "continue",
-        "expand",
-        "elaborate",
-        "further",
-        "tell me more",
-        "go on",
-        "go deeper",
-        "keep going",
-        "carry on",
-    )
-    idioms: tuple[str, ...] = (
-        "after all",
-        "all day",
-        "all night",
-        "all right",
-        "at all",
-        "full name",
-        "full time",
-        "of all time",
-        "theme park",
-        "theme song",
-        "whole milk",
-        "whole number",
-    )
 
 
 class Word(NamedTuple):

@@ -10,7 +10,7 @@ from unchunk.ports import Sampling
 from unchunk.retrieval.amount import MOST
 from unchunk.retrieval.asking import Manner
 from unchunk.retrieval.fusion import Fusion, blend, by_rank
-from unchunk.retrieval.words import Words
+from unchunk.retrieval.wording import Words
 from unchunk.settings import Settings
 from unchunk.wiring.providers import make_reranker
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from importlib.metadata import version
 from logging import WARNING
 
 from unchunk.errors import InvalidSettingError, MissingPartError
@@ -29,6 +28,8 @@ def make_tracer(settings: Settings, environment: Mapping[str, str] = os.environ)
     elif not _is_asked_for(environment):
         return None
     try:
+        from importlib.metadata import version
+
         from unchunk.adapters.tracing.otel import OtelTracer, exporter_to
 
         return OtelTracer(exporter_to(url), version("unchunk"))

@@ -4,7 +4,7 @@ from math import erf, sqrt
 
 import numpy as np
 
-from unchunk.adapters.embed.encoder import Encoder, Grouped, Layer, Linear, Norm, Pooling
+from unchunk.adapters.embed.encoder import Encoder, Layer, Linear, Norm, Pooling, real
 from unchunk.ports import Vectors
 
 _erf = np.vectorize(erf, otypes=[np.float32])
@@ -12,8 +12,7 @@ _erf = np.vectorize(erf, otypes=[np.float32])
 
 def words(encoder: Encoder) -> Vectors:
     """The row of each token, as real numbers."""
-    table = encoder.words
-    return table.real if isinstance(table, Grouped) else table.astype(np.float32)
+    return real(encoder.words)
 
 
 def forward(encoder: Encoder, ids: list[int], pooling: Pooling) -> Vectors:
@@ -43,7 +42,7 @@ def _attend(x: Vectors, layer: Layer, heads: int) -> Vectors:
 
 
 def _apply(x: Vectors, linear: Linear) -> Vectors:
-    return x @ linear.weight.T + linear.bias
+    return x @ real(linear.weight).T + linear.bias
 
 
 def _norm(x: Vectors, norm: Norm, epsilon: float) -> Vectors:

@@ -12,7 +12,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from adapters.embed.reference import words
-from unchunk.adapters.embed.encoder import Encoder, Layer, Linear, Norm, Pooling
+from unchunk.adapters.embed.encoder import Encoder, Layer, Linear, Norm, Pooling, real
 from unchunk.adapters.embed.models import Format, LocalModel, ModelFile
 from unchunk.domain import EmbedderIdentity
 from unchunk.ports import Vectors
@@ -129,7 +129,7 @@ def as_pack(made: Encoder, group: int = 32) -> bytes:
         data += packed
 
     def put_both(name: str, part: Linear | Norm) -> None:
-        put(f"{name}.w", part.weight, whole=isinstance(part, Linear))
+        put(f"{name}.w", real(part.weight), whole=isinstance(part, Linear))
         put(f"{name}.b", part.bias)
 
     kinds = np.full((2, SIZE), 0.25, np.float32)

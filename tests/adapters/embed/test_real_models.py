@@ -101,7 +101,7 @@ def test_the_default_model_agrees_with_itself_in_float32() -> None:
     with (DATA / "scifact" / "corpus.jsonl").open(encoding="utf-8") as lines:
         texts = [json.loads(line)["text"][:600] for line, _ in zip(lines, range(6), strict=False)]
     texts.append(SENTENCE)
-    tokenizer = Tokenizer.from_str(pack.tokenizer())
+    tokenizer = Tokenizer.from_buffer(pack.tokenizer())
     expected = [forward(reference, tokenizer.encode(text).ids, "cls") for text in texts]
     agreement = (embed(GRANITE, *texts) * np.array(expected)).sum(axis=1)
     assert agreement.min() > 0.995

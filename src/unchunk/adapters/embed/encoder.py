@@ -27,10 +27,28 @@ _TOKEN_STEPS, _TOKEN_ZERO = 127, 128
 _WEIGHT_STEPS = 63
 
 
+class Grouped(NamedTuple):
+    """A table in whole numbers: `steps` (rows, groups, group) times `scales` (rows, groups, 1)."""
+
+    steps: npt.NDArray[np.int8]
+    scales: Vectors
+
+    @property
+    def real(self) -> Vectors:
+        # In place, which is the same numbers in little more than half of the time.
+        real = self.steps.astype(np.float32)
+        real *= self.scales
+        return real.reshape(len(real), -1)
+
+    def split(self, parts: int) -> "list[Grouped]":
+        """As many tables of equally many rows."""
+        return list(map(Grouped, np.split(self.steps, parts), np.split(self.scales, parts)))
+
+
 class Linear(NamedTuple):
     """`weight` has a row for each output."""
 
-    weight: Vectors
+    weight: Vectors | Grouped
     bias: Vectors
 
 
@@ -50,20 +68,6 @@ class Layer(NamedTuple):
     norm: Norm
 
 
-class Grouped(NamedTuple):
-    """A table in whole numbers: `steps` (rows, groups, group) times `scales` (rows, groups, 1)."""
-
-    steps: npt.NDArray[np.int8]
-    scales: Vectors
-
-    @property
-    def real(self) -> Vectors:
-        # In place, which is the same numbers in little more than half of the time.
-        real = self.steps.astype(np.float32)
-        real *= self.scales
-        return real.reshape(len(real), -1)
-
-
 @dataclass(frozen=True, slots=True)
 class Encoder:
     """`words` has a row for each token that there is; `positions[i]` is what is added to token i
@@ -76,6 +80,11 @@ class Encoder:
     layers: tuple[Layer, ...]
     heads: int
     epsilon: float = 1e-12
+
+
+def real(table: Floats | Grouped) -> Vectors:
+    """A copy of a table, as numbers of float32."""
+    return table.real if isinstance(table, Grouped) else table.astype(np.float32)
 
 
 def tables(encoder: Encoder) -> dict[str, npt.NDArray[Any]]:
@@ -129,11 +138,11 @@ class _Writer:
         if isinstance(encoder.words, Grouped):
             steps = graph.node("Cast", [rows], "row.steps", to=1)
             scale = graph.node("Gather", [_SCALES, IDS], "row.scale")
-            real = graph.node("Mul", [steps, scale], "row.real")
+            product = graph.node("Mul", [steps, scale], "row.real")
             flat = graph.constant("flat", np.array([0, 0, -1]))
             # As fine as a table of half precision.
             rows = graph.node(
-                "Cast", [graph.node("Reshape", [real, flat], "row.flat")], "row.half", to=10
+                "Cast", [graph.node("Reshape", [product, flat], "row.flat")], "row.half", to=10
             )
         rows = graph.node("Cast", [rows], "words32", to=1)
         count = graph.node("Shape", [IDS], "count", start=1)
@@ -182,15 +191,18 @@ class _Writer:
     def _multiply(self, x: _Quantized, linear: Linear, name: str) -> str:
         """The product, without the bias."""
         graph = self.graph
-        scales = np.abs(linear.weight).max(axis=1, keepdims=True) / np.float32(_WEIGHT_STEPS)
-        scales = np.maximum(scales, np.float32(1e-30))
-        steps = np.rint(linear.weight / scales).astype(np.int8)
-        weight = graph.constant(f"{name}.weight", steps.T)
+        # In place: to get fresh memory takes longer than the arithmetic.
+        steps = real(linear.weight)
+        tops = np.maximum(steps.max(axis=1), -steps.min(axis=1))
+        scales = np.maximum(tops / np.float32(_WEIGHT_STEPS), np.float32(1e-30))
+        steps /= scales[:, None]
+        np.rint(steps, out=steps)
+        weight = graph.constant(f"{name}.weight", steps.astype(np.int8).T)
         zero = graph.constant("zero", np.uint8(_TOKEN_ZERO))
         whole = graph.node("MatMulInteger", [x.steps, weight, zero], f"{name}.whole")
-        real = graph.node("Cast", [whole], f"{name}.real", to=1)
-        scale = graph.constant(f"{name}.scale", scales[:, 0])
-        return graph.node("Mul", [graph.node("Mul", [real, scale], f"{name}.out"), x.scale], name)
+        floats = graph.node("Cast", [whole], f"{name}.real", to=1)
+        scale = graph.constant(f"{name}.scale", scales)
+        return graph.node("Mul", [graph.node("Mul", [floats, scale], f"{name}.out"), x.scale], name)
 
     def _joined(self, x: str, more: str, bias: Vectors, norm: Norm, name: str) -> str:
         # onnxruntime has one operation for all of this, and takes seven times as long for it.

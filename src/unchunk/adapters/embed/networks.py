@@ -22,8 +22,7 @@ Network = Callable[[list[int]], Vectors]
 def load_tokenizer(files: Files) -> Tokenizer:
     """A tokenizer that neither cuts nor pads, and takes no text for one of its marks."""
     data = files.tokenizer()
-    described = Pack(files.weights()).tokenizer() if data is None else data.decode()
-    tokenizer = Tokenizer.from_str(described)
+    tokenizer = Tokenizer.from_buffer(Pack(files.weights()).tokenizer() if data is None else data)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True

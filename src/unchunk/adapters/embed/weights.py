@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unchunk.adapters.embed.encoder import Encoder, Grouped, Layer, Linear, Norm
+from unchunk.adapters.embed.encoder import Encoder, Grouped, Layer, Linear, Norm, real
 from unchunk.ports import Vectors
 
 
@@ -75,30 +75,31 @@ class Pack:
         self._header = json.loads(data[16 : self._begin])
         self._end = self._begin + self._header["tokenizer_len"]
 
-    def tokenizer(self) -> str:
-        return self._data[self._begin : self._end].decode()
+    def tokenizer(self) -> bytes:
+        return self._data[self._begin : self._end]
 
     def encoder(self) -> Encoder:
-        """Its words stay as they are in the file, and keep that in memory."""
+        """Its tables stay as they are in the file, and keep that in memory."""
         tensors = {entry["name"]: (entry, at) for entry, at in self._entries()}
         shape = self._header["arch"]
 
-        def real(name: str) -> Vectors:
+        def table(name: str) -> Vectors | Grouped:
             entry, at = tensors[name]
             if entry["group"]:
-                return self._grouped(entry, at).real
+                return self._grouped(entry, at)
             count = prod(entry["shape"])
             return np.frombuffer(self._data, np.float32, count, at).reshape(entry["shape"])
 
         def linear(name: str) -> Linear:
-            return Linear(real(f"{name}.w"), real(f"{name}.b"))
+            return Linear(table(f"{name}.w"), real(table(f"{name}.b")))
 
         def norm(name: str) -> Norm:
-            return Norm(real(f"{name}.w"), real(f"{name}.b"))
+            return Norm(real(table(f"{name}.w")), real(table(f"{name}.b")))
 
         def layer(at: str) -> Layer:
-            weights, biases = (np.split(part, 3) for part in linear(f"{at}.qkv"))
-            query, key, value = map(Linear, weights, biases)
+            weight, bias = linear(f"{at}.qkv")
+            weights = weight.split(3) if isinstance(weight, Grouped) else np.split(weight, 3)
+            query, key, value = map(Linear, weights, np.split(bias, 3))
             return Layer(
                 query=query,
                 key=key,
@@ -110,10 +111,10 @@ class Pack:
                 norm=norm(f"{at}.fln"),
             )
 
-        words, at = tensors["word_emb"]
+        positions = real(table("pos_emb"))[shape["position_offset"] :]
         return Encoder(
-            words=self._grouped(words, at) if words["group"] else real("word_emb"),
-            positions=real("pos_emb")[shape["position_offset"] :] + real("type_emb")[0],
+            words=table("word_emb"),
+            positions=positions + real(table("type_emb"))[0],
             norm=norm("emb_ln"),
             layers=tuple(layer(f"l{number}") for number in range(shape["layers"])),
             heads=shape["heads"],

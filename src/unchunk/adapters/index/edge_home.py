@@ -7,7 +7,6 @@ changes          about how many rows were written since the shard was optimized
 
 import json
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,7 +50,7 @@ class Home:
         current = self.shard
         for number in self._numbers():
             if self.folder / str(number) != current:
-                shutil.rmtree(self.folder / str(number), ignore_errors=True)
+                remove(self.folder / str(number))
 
     def note_changes(self, count: int) -> None:
         (self.folder / _CHANGES).write_text(str(count), "ascii")
@@ -64,7 +63,8 @@ class Home:
     def has_room(self) -> bool:
         """Whether the disk can take what optimizing needs for a while."""
         size = sum(file.stat().st_blocks * 512 for file in self.folder.rglob("*"))
-        return shutil.disk_usage(self.folder).free > 3 * size
+        disk = os.statvfs(self.folder)
+        return disk.f_bavail * disk.f_frsize > 3 * size
 
     def read_ahead(self) -> None:
         """Read the current shard once, so that it is in memory, if half of that is enough.
@@ -98,6 +98,13 @@ class Home:
 
 def _memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def remove(shard: Path) -> None:
+    """As far as that can be done."""
+    from shutil import rmtree  # noqa: PLC0415 -- loads much, and is seldom needed
+
+    rmtree(shard, ignore_errors=True)
 
 
 def make_sure(path: Path) -> None:

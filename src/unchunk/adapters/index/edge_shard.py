@@ -59,6 +59,8 @@ class Shard:
         self._shard.close()
 
     def flush(self) -> None:
+        # Whoever loads a shard does the last update in its log again: let that be nothing to do.
+        self._shard.update(engine.UpdateOperation.delete_points([]))
         self._shard.flush()
 
     def optimize(self) -> None:

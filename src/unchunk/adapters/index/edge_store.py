@@ -6,14 +6,13 @@ after each request; then the copy becomes the current one. A search never waits 
 than it takes to open a shard. Writes wait while the copy is made.
 """
 
-import shutil
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unchunk.adapters.index.edge_home import Home
+from unchunk.adapters.index.edge_home import Home, remove
 from unchunk.adapters.index.edge_shard import SCANNED_KILOBYTES, Shard
 from unchunk.adapters.index.wire import Batch, Found, Query, Version
 
@@ -165,4 +164,4 @@ class Store:
                 shard.close()
         if optimizing is not None:
             optimizing.stop()
-            shutil.rmtree(optimizing.target, ignore_errors=True)
+            remove(optimizing.target)

@@ -7,8 +7,10 @@ their bytes. Neither numpy nor the rest of unchunk is needed here, so the child 
 import sys
 from collections.abc import Sequence
 from pickle import PickleBuffer
-from typing import NamedTuple, TypeAlias
-from uuid import UUID
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 Bytes: TypeAlias = bytes | bytearray | PickleBuffer
 Version: TypeAlias = tuple[str, int]
@@ -51,7 +53,9 @@ class Found(NamedTuple):
     scores: list[float]
 
 
-def unpack_ids(ids: bytes) -> list[UUID]:
+def unpack_ids(ids: bytes) -> "list[UUID]":
+    from uuid import UUID  # noqa: PLC0415 -- no search needs it
+
     return [UUID(bytes=ids[at : at + 16]) for at in range(0, len(ids), 16)]
 
 

@@ -15,7 +15,6 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 from typing import IO
 
@@ -45,22 +44,30 @@ def find(requirement: str, files: Mapping[str, str], folder: Path) -> dict[str, 
     Only that they are there is looked at; whoever reads them checks them.
     """
     name, _, version = requirement.partition("==")
-    places = [folder / f"{name}-{version}"]
-    try:
-        installed = Distribution.from_name(name)
-    except PackageNotFoundError:
-        pass
-    else:
-        if installed.version == version:
-            places.insert(0, Path(str(installed.locate_file(""))))
-    for place in places:
-        found = {path: place / path for path in files}
-        if all(path.is_file() for path in found.values()):
+    for place in (_installed(name, version), folder / f"{name}-{version}"):
+        found = {path: place / path for path in files} if place else {}
+        if found and all(path.is_file() for path in found.values()):
             return found
     raise MissingPartError(
         f"the files of {requirement} are neither installed nor under {folder}; "
         "`unchunk models get` fetches them"
     )
+
+
+def _installed(name: str, version: str) -> Path | None:
+    """Where that version of a package is installed."""
+    usual = f"{name.replace('-', '_')}-{version}.dist-info"
+    for place in map(Path, sys.path):
+        if (place / usual).is_dir():
+            return place
+    # What knows of all other ways takes longer to load than to look for the usual one.
+    from importlib.metadata import Distribution, PackageNotFoundError  # noqa: PLC0415
+
+    try:
+        installed = Distribution.from_name(name)
+    except PackageNotFoundError:
+        return None
+    return Path(str(installed.locate_file(""))) if installed.version == version else None
 
 
 async def fetch(requirement: str, files: Mapping[str, str], folder: Path) -> dict[str, Path]:
