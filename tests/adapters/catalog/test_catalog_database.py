@@ -102,11 +102,12 @@ def test_whoever_asks_for_nonsense_is_in_nobodys_way(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["c.db"]
 
 
+@pytest.mark.parametrize("trouble", [sqlite3.OperationalError, sqlite3.DatabaseError])
 def test_whoever_cannot_look_at_once_asks_as_usual(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trouble: type[sqlite3.Error], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def busy(_: object) -> None:
-        raise sqlite3.OperationalError
+        raise trouble
 
     async def scene() -> None:
         database = await open_database(tmp_path / "c.db")

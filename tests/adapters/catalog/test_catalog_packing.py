@@ -1,6 +1,6 @@
 """What is packed comes out as it went in."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unchunk.adapters.catalog.packing import (
@@ -21,6 +21,7 @@ CHUNKS = st.builds(
 
 
 @given(st.lists(CHUNKS, max_size=20))
+@example([Chunk(0, 0, 2, heading_path=("\ud83d\ude00", "😀", "a\nb"))])
 def test_chunks_come_back(chunks: list[Chunk]) -> None:
     assert unpack_chunks(pack_chunks(chunks)) == chunks
 

@@ -81,7 +81,7 @@ class Database:
         somebody is in the way, it is asked as usual.
         """
         if self._at_once is not None and not self._closed:
-            with suppress(sqlite3.OperationalError):
+            with suppress(sqlite3.Error):
                 return self._at_once.ask(work)
         return await self.ask(work)
 

@@ -85,8 +85,15 @@ def _chunk(row: Sequence[int], paths: Sequence[Sequence[str]]) -> Chunk:
 
 def _packed(header: dict[str, object], numbers: _Numbers) -> bytes:
     narrow = numbers.size == 0 or int(numbers.max()) < 2**31
-    line = json.dumps({"width": 4 if narrow else 8, **header}, separators=(",", ":"))
-    return line.encode() + b"\n" + numbers.astype("<i4" if narrow else "<i8").tobytes()
+    # Unescaped: of two escapes for halves of a character, reading would make a whole one.
+    line = json.dumps(
+        {"width": 4 if narrow else 8, **header}, separators=(",", ":"), ensure_ascii=False
+    )
+    return (
+        line.encode("utf-8", "surrogatepass")
+        + b"\n"
+        + numbers.astype("<i4" if narrow else "<i8").tobytes()
+    )
 
 
 def _unpacked(data: bytes) -> tuple[dict[str, list[str]], _Numbers]:
