@@ -174,9 +174,15 @@ _ROOMS = {
 if not TYPE_CHECKING:  # which would take any name for one of ours
 
     def __getattr__(name: str) -> object:
+        if name in _ROOMS:
+            return import_module(f"{__name__}.{name}")
         for room, names in _ROOMS.items():
             if name in names.split():
                 found = getattr(import_module(f"{__name__}.{room}"), name)
                 globals()[name] = found
                 return found
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

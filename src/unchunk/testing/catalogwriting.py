@@ -195,7 +195,7 @@ class WritingContract(CatalogSuite):
             (whole.version.generation, second.blob),
             (draft.generation, draft.blob),
         }
-        assert all(remains.gone for remains in buried)
+        assert all(remains.gone is True for remains in buried)
         assert await catalog.remains() == buried
 
     @on_a_catalog

@@ -154,6 +154,23 @@ def test_sqlalchemy_is_not_loaded_for_a_database_that_is_up_to_date(tmp_path: Pa
     assert subprocess.check_output(command, text=True).strip() == "set()"
 
 
+def test_a_database_stays_where_it_is_wherever_the_process_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        monkeypatch.chdir(tmp_path)
+        catalog = await opened(Path("c.db"))
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        document = await added(catalog, "a.txt", "text")
+        assert await catalog.revision() > 0
+        assert list(await catalog.live([document.id])) == [document.id]
+        await catalog.close()
+
+    asyncio.run(scene())
+    assert not [*(tmp_path / "elsewhere").iterdir()]
+
+
 def test_a_folder_with_a_percent_sign_in_its_name_is_as_good_as_any(tmp_path: Path) -> None:
     asyncio.run(touch(tmp_path / "100%(home)s" / "c%20.db"))
     assert (tmp_path / "100%(home)s" / "c%20.db").is_file()

@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from unchunk.adapters.catalog.later import later, room
 
 
@@ -19,6 +21,11 @@ def test_a_thing_is_made_once_and_when_it_is_first_used() -> None:
     assert made == ["thing"]
 
 
-def test_a_room_is_the_module_of_its_name() -> None:
-    rows = room("rows")
-    assert rows.document_in is sys.modules["unchunk.adapters.catalog.rows"].document_in
+def test_a_room_is_loaded_by_whoever_first_calls_something_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = "unchunk.adapters.catalog.marks"
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    mark_of = room("marks").mark_of
+    assert module not in sys.modules
+    assert mark_of("colour", "red") == sys.modules[module].mark_of("colour", "red")

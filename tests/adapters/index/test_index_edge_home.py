@@ -47,6 +47,21 @@ def test_more_than_half_of_the_memory_is_not(home: Home, monkeypatch: pytest.Mon
     assert _bytes_read() - before < _MEGABYTES / 2
 
 
+def test_holes_are_not_read_and_do_not_count(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    [vectors] = home.folder.glob("2/segments/vectors")
+    for at in (8, 40):
+        with vectors.open("r+b") as file:
+            file.seek(at * _MEGABYTES)
+            file.write(b"data behind a hole")
+            file.truncate((at + 8) * _MEGABYTES)
+    monkeypatch.setattr(edge_home, "_memory", lambda: 4 * _MEGABYTES)
+    before = _bytes_read()
+
+    home.read_ahead()
+
+    assert _MEGABYTES <= _bytes_read() - before < 2 * _MEGABYTES
+
+
 def test_a_shard_that_is_gone_meanwhile_is_no_trouble(home: Home, tmp_path: Path) -> None:
     (tmp_path / "2" / "segments" / "vectors").unlink()
     (tmp_path / "2" / "segments" / "vectors").symlink_to("nowhere")

@@ -153,7 +153,7 @@ def test_an_idle_process_reads_its_shard_once_and_answers_meanwhile(
         begun.set()
         go_on.wait(120)
 
-    monkeypatch.setattr(edge_process, "_TICK", 0.01)
+    monkeypatch.setattr(edge_process, "_TICK", 0.005)
     monkeypatch.setattr(Home, "read_ahead", slow)
     with served(tmp_path) as asking:
         assert begun.wait(120)

@@ -266,3 +266,11 @@ def test_an_installed_package_needs_no_fetching(tmp_path: Path) -> None:
         find("numpy==0.0.1", {"numpy/__init__.py": ""}, tmp_path)
     with pytest.raises(UnchunkError):
         find(installed, {"numpy/no-such-file": ""}, tmp_path)
+
+
+def test_a_folder_that_cannot_be_looked_at_holds_no_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend("x" * 5000)
+    with pytest.raises(MissingPartError, match="neither installed nor under"):
+        find(REQUIREMENT, FILES, tmp_path)

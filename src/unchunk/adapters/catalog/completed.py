@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, select
 from unchunk.adapters.catalog.counting import STATES
 from unchunk.adapters.catalog.dialects import in_batches
 from unchunk.adapters.catalog.expiring import is_there
-from unchunk.adapters.catalog.lookups import rows_with
+from unchunk.adapters.catalog.prepared import rows_with
 from unchunk.adapters.catalog.rows import (
     damaged,
     is_storable,

@@ -54,7 +54,8 @@ class File:
     """Its connections are anybody's, in any thread: each is lent to one at a time."""
 
     def __init__(self, where: Path, patience: float) -> None:
-        self.where, self._patience = where, patience
+        # Wherever the process goes meanwhile.
+        self.where, self._patience = where.absolute(), patience
         self._idle: list[sqlite3.Connection] = []
 
     def connect(self) -> sqlite3.Connection:

@@ -11,8 +11,9 @@ from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.dialects import in_batches, insert
 from unchunk.adapters.catalog.expiring import is_there
 from unchunk.adapters.catalog.leaving import made_at
-from unchunk.adapters.catalog.lookups import COLUMNS, nothing_there, rows_with, with_versions
+from unchunk.adapters.catalog.lookups import COLUMNS, nothing_there, with_versions
 from unchunk.adapters.catalog.paging import part_of
+from unchunk.adapters.catalog.prepared import rows_with
 from unchunk.adapters.catalog.rows import (
     damaged,
     document_in,

@@ -42,6 +42,7 @@ _WITH_ALL = (
 )
 _REMAINS = f"SELECT {', '.join(Remains._fields)} FROM remains {{}} ORDER BY document, generation"
 _OWNER = DOCUMENT.index("owner")
+_GONE = Remains._fields.index("gone")
 
 
 def marks(count: int) -> str:
@@ -69,7 +70,9 @@ def all_notes(ask: Ask) -> dict[str, str]:
 
 def all_remains(ask: Ask, document: DocumentId | None = None) -> list[Remains]:
     of_it, values = ("", ()) if document is None else ("WHERE document = ?", (document,))
-    return [Remains(*row) for row in ask(_REMAINS.format(of_it), values)]
+    rows = ask(_REMAINS.format(of_it), values)
+    # SQLite knows no truths, only numbers.
+    return [Remains(*row)._replace(gone=bool(row[_GONE])) for row in rows]
 
 
 def is_answering(ask: Ask) -> bool:

@@ -10,9 +10,8 @@ from sqlalchemy import BindParameter, Connection, bindparam, delete, select, upd
 
 from unchunk.adapters.catalog.changes import count_change, now, retire
 from unchunk.adapters.catalog.dialects import in_batches, insert
-from unchunk.adapters.catalog.lookups import rows_with
 from unchunk.adapters.catalog.packing import pack_chunks, pack_outline
-from unchunk.adapters.catalog.prepared import write
+from unchunk.adapters.catalog.prepared import rows_with, write
 from unchunk.adapters.catalog.reading import BLOCK
 from unchunk.adapters.catalog.rows import quoted, version_of, version_row
 from unchunk.adapters.catalog.schema import documents, layouts, notes, remains, texts, versions

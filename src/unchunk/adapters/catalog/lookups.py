@@ -1,12 +1,11 @@
 """What the catalog is asked, over one connection."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, bindparam, select
-from sqlalchemy.dialects import sqlite
 
 from unchunk.adapters.catalog.dialects import asking
 from unchunk.adapters.catalog.finding import all_remains, owned
@@ -80,29 +79,6 @@ def _with(*names: str) -> Select[Any]:
 
 def documents_of(connection: Connection, *conditions: ColumnElement[bool]) -> list[Document]:
     return list(map(document_in, connection.execute(_DOCUMENTS.where(*conditions))))
-
-
-def rows_with(
-    connection: Connection,
-    statement: Select[Any],
-    wanted: Sequence[str | bytes],
-    **others: str | int,
-) -> Iterable[Sequence[Any]]:
-    """The rows of a statement whose last parameter is `wanted`, and whose first are the others.
-
-    With SQLite past SQLAlchemy, whose part takes longer than SQLite's: a search reads many rows.
-    """
-    if connection.dialect.name != "sqlite":
-        return connection.execute(statement, {**others, "wanted": wanted})
-    cursor = connection.connection.cursor()
-    cursor.execute(_in_sqlite(statement, len(wanted)), (*others.values(), *wanted))
-    return cursor.fetchall()
-
-
-@lru_cache(maxsize=1024)
-def _in_sqlite(statement: Select[Any], count: int) -> str:
-    spelled = str(statement.compile(dialect=sqlite.dialect()))
-    return spelled.replace("(__[POSTCOMPILE_wanted])", f"({', '.join('?' * count)})")
 
 
 def text(connection: Connection, version: Version, start: int, end: int | None) -> str:

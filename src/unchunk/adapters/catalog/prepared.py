@@ -5,7 +5,7 @@ type of a column would make of a value is left out then: these statements have t
 whole numbers, which SQLite gives back as they are, and truths, which it gives back as numbers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -35,6 +35,26 @@ def rows_of(connection: Connection, statement: Select[Any], **values: object) ->
     cursor = connection.connection.cursor()
     cursor.execute(spelled.text, spelled.values(values))
     return cursor.fetchall()
+
+
+def rows_with(
+    connection: Connection,
+    statement: Select[Any],
+    wanted: Sequence[str | bytes],
+    **others: str | int,
+) -> Iterable[Sequence[Any]]:
+    """The rows of a statement whose last parameter is `wanted`, and whose first are the others."""
+    if connection.dialect.name != "sqlite":
+        return connection.execute(statement, {**others, "wanted": wanted})
+    cursor = connection.connection.cursor()
+    cursor.execute(_in_sqlite(statement, len(wanted)), (*others.values(), *wanted))
+    return cursor.fetchall()
+
+
+@lru_cache(maxsize=1024)
+def _in_sqlite(statement: Select[Any], count: int) -> str:
+    spelled = str(statement.compile(dialect=sqlite.dialect()))
+    return spelled.replace("(__[POSTCOMPILE_wanted])", f"({', '.join('?' * count)})")
 
 
 def write(connection: Connection, statement: UpdateBase, *rows: Values) -> None:

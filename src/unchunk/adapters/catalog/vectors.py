@@ -8,8 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.dialects import in_batches, insert_new
-from unchunk.adapters.catalog.lookups import rows_with
-from unchunk.adapters.catalog.prepared import rows_of, write
+from unchunk.adapters.catalog.prepared import rows_of, rows_with, write
 from unchunk.adapters.catalog.rows import storable
 from unchunk.adapters.catalog.schema import documents, vectors
 from unchunk.domain import DocumentId, OwnerId

@@ -101,7 +101,7 @@ class Crew:
     def _ask(self, job: "_Job[T]") -> T:
         if job.cancelled:
             raise CancelledError
-        with self._worker() as worker:
+        with self._worker(job) as worker:
             job.attach(worker)
             try:
                 return worker.ask(job.request, job.understand)
@@ -109,11 +109,13 @@ class Crew:
                 job.detach()
 
     @contextmanager
-    def _worker(self) -> Iterator[Worker]:
+    def _worker(self, job: "_Job[T]") -> Iterator[Worker]:
         """One for this file alone; if it is still good afterwards, it waits for another."""
         with self._freed:
             if self._busy:
                 self._freed.wait_for(lambda: self._idle or not self._busy, _PATIENCE)
+                if job.cancelled:
+                    raise CancelledError
             self._busy += 1
             worker = self._idle.pop() if self._idle else None
         try:

@@ -1,8 +1,9 @@
 """A process of our own that does what would hold up this one.
 
-It is started with the first call or before it, and again with the next one after it died. Calls may
-overlap; each is answered when it is done. It ends when its socket closes, so it cannot
-outlive whoever started it.
+It is started with the first call or before it, and again with the next one after it died; whoever
+called before that is told so. Calls may overlap, and reach it in the order in which they were made;
+each is answered when it is done. It ends when its socket closes, so it cannot outlive whoever
+started it.
 """
 
 import asyncio
@@ -35,6 +36,8 @@ class Child:
         # It starts the child, and sends what does not go at once.
         self._sender = ThreadPoolExecutor(1, thread_name_prefix=f"send-{name}")
         self._running: _Running | None = None
+        self._order = threading.Lock()
+        self._queued = 0
         self._closed = False
 
     @property
@@ -51,11 +54,14 @@ class Child:
         if self._closed:
             raise IndexUnavailableError(f"the index {self._name!r} was closed")
         answer: Answer = asyncio.get_running_loop().create_future()
-        running = self._running
-        if running is None or running.gone:
-            self._sender.submit(self._send, answer, method, arguments)
-        else:
-            running.send(answer, method, arguments)
+        with self._order:
+            running = self._running
+            # Nobody goes past those who wait until it has begun.
+            if self._queued or running is None or running.gone:
+                self._sender.submit(self._send, answer, method, arguments)
+                self._queued += 1
+            elif running.send(answer, method, arguments):
+                self._sender.submit(running.drain)
         return await answer
 
     async def close(self) -> None:
@@ -70,34 +76,29 @@ class Child:
 
     def _send(self, answer: Answer, method: str, arguments: tuple[object, ...]) -> None:
         try:
-            self._begin().send(answer, method, arguments)
+            running = self._begin()
+            if running.send(answer, method, arguments):
+                running.drain()
         except OSError as error:
             what = f"the process of the index {self._name!r} cannot be started: {error}"
             _tell(answer, None, IndexUnavailableError(what))
+        finally:
+            with self._order:
+                self._queued -= 1
 
     def _begin(self) -> "_Running":
         if self._running is None or self._running.gone:
             if self._running is not None:
                 self._running.end()
-            self._running = _Running(
-                self._module, self._arguments, self._kept_open, self._name, self._sender
-            )
+            self._running = _Running(self._module, self._arguments, self._kept_open, self._name)
         return self._running
 
 
 class _Running:
     """One life of the child."""
 
-    def __init__(
-        self,
-        module: str,
-        arguments: Sequence[str],
-        kept_open: int,
-        name: str,
-        sender: ThreadPoolExecutor,
-    ) -> None:
+    def __init__(self, module: str, arguments: Sequence[str], kept_open: int, name: str) -> None:
         self._name = name
-        self._sender = sender
         self._waiting: dict[int, Answer] = {}
         self._unsent: list[memoryview] = []
         self._draining = False
@@ -118,28 +119,27 @@ class _Running:
         self._reader = threading.Thread(target=self._read, name=f"read-{name}", daemon=True)
         self._reader.start()
 
-    def send(self, answer: Answer, method: str, arguments: tuple[object, ...]) -> None:
-        """Without waiting: what does not go at once is left to the sender.
+    def send(self, answer: Answer, method: str, arguments: tuple[object, ...]) -> bool:
+        """Without waiting. Whether there is a rest, which somebody who may wait has to `drain`.
 
         A message is never cut in two by another, nor by a cancelled caller.
         """
         with self._guard:
             if self.gone is not None:
                 _tell(answer, None, self.gone)
-                return
+                return False
             self._count += 1
             self._waiting[self._count] = answer
             self._unsent += frames.pack((self._count, method, arguments))
             if self._draining:
-                return
+                return False
             # Where it is gone already, the reader finds out and fails whoever waits.
             with suppress(OSError):
                 frames.send_some(self._link, self._unsent)
-                if self._unsent:
-                    self._draining = True
-                    self._sender.submit(self._drain)
+                self._draining = bool(self._unsent)
+            return self._draining
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
         while True:
             with self._guard:
                 unsent, self._unsent = self._unsent, []

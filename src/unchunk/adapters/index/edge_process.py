@@ -20,6 +20,7 @@ from unchunk.errors import IndexUnavailableError, IntegrityError
 _WRITES = frozenset({"upsert", "delete", "flush"})
 _READS = frozenset({"search", "fetch", "census"})
 _TICK = 0.5  # seconds between looks at what goes on in the background
+_IDLE = 6  # ticks without a request: whoever asks once and leaves is gone by then
 
 
 class Request(NamedTuple):
@@ -65,11 +66,12 @@ def serve(link: socket.socket, store: Store) -> None:
     """Answer until the other end is gone, or whoever started us is."""
     inbox = Inbox(link)
     parent = os.getppid()
-    is_warm = False
+    idle, is_warm = 0, False
     while os.getppid() == parent:
         copying = store.copying
         timeout = 0.0 if store.carrying else _TICK / 20 if copying else _TICK
         request = inbox.take(writes=not copying, timeout=timeout)
+        idle = 0 if request is not None else idle + 1
         if request is not None:
             try:
                 _answer(link, store, request)
@@ -77,8 +79,7 @@ def serve(link: socket.socket, store: Store) -> None:
                 break
         elif inbox.ended:
             break
-        elif not is_warm:
-            # Not before there is time: whoever asks once and leaves needs little of the files.
+        elif idle == _IDLE and not is_warm:
             is_warm = True
             threading.Thread(target=store.read_ahead, daemon=True).start()
         store.go_on()

@@ -57,9 +57,10 @@ def find(requirement: str, files: Mapping[str, str], folder: Path) -> dict[str, 
 def _installed(name: str, version: str) -> Path | None:
     """Where that version of a package is installed."""
     usual = f"{name.replace('-', '_')}-{version}.dist-info"
-    for place in map(Path, sys.path):
-        if (place / usual).is_dir():
-            return place
+    for place in sys.path:
+        # Where one may not look, there is nothing; a `Path` would complain.
+        if os.path.isdir(os.path.join(place, usual)):  # noqa: PTH112, PTH118
+            return Path(place)
     # What knows of all other ways takes longer to load than to look for the usual one.
     from importlib.metadata import Distribution, PackageNotFoundError  # noqa: PLC0415
 
