@@ -91,6 +91,14 @@ class Scene:
         await self.until(is_over)
         return await self.now(job)
 
+    async def heard(self, count: int) -> None:
+        """A job is over a moment before that is told; who stops in between is told nothing."""
+
+        async def is_so() -> bool:
+            return len(self.told) == count
+
+        await self.until(is_so)
+
     async def is_running(self, library: Acting, count: int) -> None:
         async def is_so() -> bool:
             return library.running == count
@@ -155,6 +163,7 @@ def test_a_job_that_cannot_be_done_says_why(
         library = Acting(*acts)
         async with it.working(library):
             job = await it.ended(await it.job())
+            await it.heard(1)
         assert (job.state, job.result, job.error_code) == ("failed", "failed", code)
         assert said in job.error
         assert "secret" not in str(job)
@@ -170,6 +179,7 @@ def test_a_job_that_is_done_tells_how_far_it_was_and_how_it_ended(
     async def scene(it: Scene) -> None:
         async with it.working(Acting(Outcome("a", "replaced", "d"))):
             job = await it.ended(await it.job())
+            await it.heard(1)
         assert (job.state, job.stage, job.result) == ("done", "done", "replaced")
         assert (job.done, job.total, job.attempts) == (3, 3, 1)
         assert it.told == [("a", Ended("replaced"))]
@@ -294,11 +304,7 @@ def test_while_something_is_away_one_after_the_other_is_tried(play: Callable[...
             jobs = [await it.job(name) for name in "abcd"]
             await it.is_running(library, 3)
             gate.set()
-
-            async def is_away() -> bool:
-                return len(it.told) == 3
-
-            await it.until(is_away)
+            await it.heard(3)
             assert pauses == [1000, 1000, 1000], "it is away once, however many need it"
             waits = await it.now(jobs[0])
             assert (waits.state, waits.error_code, waits.error) == (

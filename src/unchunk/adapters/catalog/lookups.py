@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, bindparam, select
 
 from unchunk.adapters.catalog.dialects import asking
-from unchunk.adapters.catalog.finding import all_remains, owned
+from unchunk.adapters.catalog.finding import all_remains
 from unchunk.adapters.catalog.packing import unpack_chunks, unpack_outline
 from unchunk.adapters.catalog.prepared import rows_of
 from unchunk.adapters.catalog.reading import BLOCK, damaged_text
@@ -33,6 +33,9 @@ def with_versions(found: FromClause) -> FromClause:
 
 
 _DOCUMENTS = select(*COLUMNS).select_from(with_versions(documents))
+_MINE = _DOCUMENTS.where(
+    documents.c.id == bindparam("document"), documents.c.owner == bindparam("owner")
+)
 # Made once: making a statement takes as long as running it.
 _BLOCKS = (
     select(texts.c.content)
@@ -47,10 +50,11 @@ _BLOCKS = (
 
 def get(connection: Connection, owner: OwnerId, document: DocumentId) -> Document:
     # What no column could hold is not there; PostgreSQL would complain.
-    found = owned(asking(connection), owner, [document]) if is_storable(document) else []
+    wanted = {"document": document, "owner": owner}
+    found = rows_of(connection, _MINE, **wanted) if is_storable(document) else []
     if not found:
         raise nothing_there(document)
-    return found[0]
+    return document_in(found[0])
 
 
 def nothing_there(document: DocumentId) -> NotFoundError:
