@@ -163,7 +163,7 @@ def test_a_job_that_cannot_be_done_says_why(
         library = Acting(*acts)
         async with it.working(library):
             job = await it.ended(await it.job())
-            await it.heard(1)
+            await it.heard(len(acts))
         assert (job.state, job.result, job.error_code) == ("failed", "failed", code)
         assert said in job.error
         assert "secret" not in str(job)
