@@ -22,7 +22,10 @@ _MEMORY = (
     "Ours reads each file in a process apart, keeps its original and its text, and has every "
     "document durable and searchable by meaning and by words as it comes. Most others keep chunks and "
     "vectors only, and those that write a file at the end (FAISS, simple, in memory, txtai) lose all "
-    "of it in a crash before that. To be as fast, ours would have to give these up."
+    "of it in a crash before that. Taken apart, of 340 µs for a chunk the process of the index has "
+    "94, finding its words 55, the catalog 57, counting its tokens 22, keeping the original 10 and "
+    "reading it 8; most of the rest are changes of thread. To be as fast, ours would have to give "
+    "these up."
 )
 _OVERLAP = (
     "It is the model's own time: taken apart, 16.7 of our 17.1 ms. All cut this one text of 40,000 "
