@@ -3,7 +3,7 @@
 from bench.contestants import BARE, BY_INDEX, BY_SCAN, CONTEXT, SCAN, VECTOR
 from bench.figures import OURS, Row, Table
 from bench.libraries import corpus_of
-from bench.measures.asking import WIDENS
+from bench.measures.asking import ELSEWHERE, WIDENS
 from bench.questions import BATCH, WARM, Asking
 from bench.running import Run
 from bench.turns import Sheet, entered
@@ -40,23 +40,15 @@ def measure(run: Run, sizes: tuple[int, ...] = ()) -> list[Table]:
             "to build their libraries takes too long here"
         )
     rows = []
-    for way, names, floor, note in (
-        (VECTOR, BY_INDEX, BARE, ", peers with an index"),
-        (VECTOR, BY_SCAN, SCAN, ", peers that look at all rows"),
-        (CONTEXT, None, BARE, ""),
+    for way, names, floor, note, why in (
+        (VECTOR, BY_INDEX, BARE, ", peers with an index", ELSEWHERE),
+        (VECTOR, BY_SCAN, SCAN, ", peers that look at all rows", _SMALL),
+        (CONTEXT, None, BARE, "", WIDENS),
     ):
         for size in sizes:
             name = f"{way}, {size:,} chunks"
             cells = sheet.cells(name, names)
-            rows.append(
-                Row(
-                    name + note,
-                    "ms CPU",
-                    cells,
-                    floor=floor,
-                    why=WIDENS if way == CONTEXT else _SMALL,
-                )
-            )
+            rows.append(Row(name + note, "ms CPU", cells, floor=floor, why=why))
     return [
         Table(
             "Growth",
