@@ -1,7 +1,7 @@
 """The library as every edge uses it: one object, all of it async."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,16 +14,18 @@ from unchunk.chat.watching import CHAT
 from unchunk.domain import Chunking, Document, EmbedderIdentity, NewFile, OwnerId
 from unchunk.errors import (
     IndexUnavailableError,
+    InvalidInputError,
     NotFoundError,
     OutputError,
     ProviderUnavailableError,
     TransientError,
+    UnchunkError,
 )
 from unchunk.keyring import Keyring
 from unchunk.library.conditions import NOBODY, conditions
 from unchunk.library.intake import Source, check_name, sources
 from unchunk.library.parts import Parts
-from unchunk.library.purging import delete, purge_remains
+from unchunk.library.purging import delete, purge_again, purge_remains
 from unchunk.library.reading import Reading
 from unchunk.library.sharing import Sharing
 from unchunk.retrieval.asking import Asking, Manner
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 # Documents that are deleted together: a flush costs the same for one as for many.
 _AT_ONCE = 100
 _NO_MODEL = Condition(ok=True, reason="no model is set up: answers are quotes")
+# Seconds that whoever changes a library has for what is no hurry.
+_A_MOMENT = 1.0
 _NOT_ASKED = Condition(ok=True, reason="not asked yet")
 
 
@@ -168,10 +172,21 @@ class Engine(Talking, Reading, Searching):
                 return 0
             if purged := await purge_remains(self._parts, left):
                 log("%d versions were left and are purged", purged)
-        except (TransientError, OutputError) as error:
+        except UnchunkError as error:
             log("what was left cannot be purged yet: %s", error)
             return 0
         return purged
+
+    async def purge_again(self, seconds: float = 20.0) -> None:
+        """Take out of the index what came after it was purged, for up to so many seconds.
+
+        A process that stays does it now and then; so does whoever adds or deletes, for where none
+        stays. Opening does not: it needs no index.
+        """
+        try:
+            await purge_again(self._parts, seconds)
+        except UnchunkError as error:
+            log("what was purged cannot be looked after yet: %s", error)
 
     def files(self, *paths: str | Path) -> list[Source]:
         """The files that paths, folders and patterns stand for, without the library's own."""
@@ -194,7 +209,9 @@ class Engine(Talking, Reading, Searching):
         found(len(files))
         with job():
             ingest = await self._ingest(report)
-            return await ingest.add(files, self._whose(owner), _folder(folder))
+            outcomes = await ingest.add(files, self._whose(owner), _folder(folder))
+            await self.purge_again(_A_MOMENT)
+        return outcomes
 
     async def add_file(
         self,
@@ -210,13 +227,34 @@ class Engine(Talking, Reading, Searching):
         `attributes` are JSON that goes with it, and by which it can be filtered; None leaves those
         that the document of that name has.
         """
-        whose = self._whose(owner)
+        source = Source(path, check_name(name), attributes=attributes)
         with job():
             ingest = await self._ingest(silent)
-            [outcome] = await ingest.add([Source(path, check_name(name))], whose, _folder(folder))
-            if attributes is not None and outcome.document:
-                await self._parts.catalog.describe(whose, outcome.document, attributes)
-        return outcome
+            return await self._take(ingest, source, self._whose(owner), _folder(folder))
+
+    async def add_files(
+        self,
+        files: Iterable[Source],
+        *,
+        folder: str = "",
+        owner: OwnerId | None = None,
+        report: "Callable[[Event], None]" = silent,
+    ) -> "list[Outcome]":
+        """As `add`, but each file has a name and attributes of its own, as in `add_file`."""
+        from unchunk.library.committing import each  # noqa: PLC0415
+        from unchunk.library.ingest import Outcome  # noqa: PLC0415
+
+        whose, where = self._whose(owner), _folder(folder)
+        with job():
+            ingest = await self._ingest(report)
+
+            async def taken(one: Source) -> Outcome:
+                try:
+                    return await self._take(ingest, one, whose, where)
+                except InvalidInputError as error:
+                    return Outcome(one.name, "failed", error_code=error.code, error=str(error))
+
+            return await each(files, self._flow.width, taken)
 
     async def keep_file(
         self,
@@ -276,9 +314,11 @@ class Engine(Talking, Reading, Searching):
         """Remove a document from everywhere; it is invisible before anything else happens."""
         document = await self.document(reference, owner=owner)
         with job():
-            for receipt in await delete(self._parts, [document]):
-                return receipt
-        raise NotFoundError(f"there is no document {reference!r}")
+            receipts = await delete(self._parts, [document])
+            await self.purge_again(_A_MOMENT)
+        if not receipts:
+            raise NotFoundError(f"there is no document {reference!r}")
+        return receipts[0]
 
     async def delete_folder(self, folder: str, *, owner: OwnerId | None = None) -> "list[Receipt]":
         """Remove all documents that stand in a folder."""
@@ -287,6 +327,7 @@ class Engine(Talking, Reading, Searching):
         with job():
             for at in range(0, len(found), _AT_ONCE):
                 receipts += await delete(self._parts, found[at : at + _AT_ONCE])
+            await self.purge_again(_A_MOMENT)
         return receipts
 
     async def reindex(
@@ -441,6 +482,14 @@ class Engine(Talking, Reading, Searching):
             else await self._parts.catalog.find(owner)
         )
         return [one for one in chosen if one.draft is not None]
+
+    async def _take(
+        self, ingest: "Ingest", source: Source, owner: OwnerId, folder: str
+    ) -> "Outcome":
+        [outcome] = await ingest.add([source], owner, folder)
+        if source.attributes is not None and outcome.document:
+            await self._parts.catalog.describe(owner, outcome.document, source.attributes)
+        return outcome
 
     async def _ingest(self, report: "Callable[[Event], None]") -> "Ingest":
         from unchunk.library.ingest import Ingest  # noqa: PLC0415

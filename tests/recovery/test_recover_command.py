@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from adapters.embed.provider import provider, right
 from cli.terminals import environment, shown
 from recovery.vector_stores import Held, VectorStores, prose, refusing
 from servers import free_ports
@@ -303,6 +305,50 @@ def test_files_go_into_a_library_that_a_server_has(server: VectorStores, tmp_pat
         "file_id": "file-1",
         "verdict": "verified",
     }
+
+
+def test_an_interrupt_ends_what_is_being_added_and_says_how_to_go_on(
+    server: VectorStores, tmp_path: Path
+) -> None:
+    for number in range(40):
+        server.put("vs_1", Held(f"file-{number}", f"{number}.md", prose(200, number)))
+    command = [sys.executable, "-m", "unchunk"]
+    adding = [*command, "recover", *args(server, tmp_path / "output", "--add")]
+    stuck = threading.Event()
+    with provider() as remote:
+        # Such patience that nothing but the interrupt ends it.
+        settings = {
+            **os.environ,
+            "PYTHONFAULTHANDLER": "1",
+            "UNCHUNK_EMBEDDER": "openai:m",
+            "UNCHUNK_EMBEDDER_URL": f"{remote.url}/v1",
+            "UNCHUNK_EMBEDDER_PATIENCE": "3600",
+        }
+
+        def hang(*_: object) -> None:
+            stuck.set()
+            remote.released.wait()
+
+        remote.plan.extend([right] * 8 + [hang] * 200)
+        with subprocess.Popen(
+            adding, env=settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert stuck.wait(120)
+            process.send_signal(signal.SIGINT)
+            try:
+                _, errors = process.communicate(timeout=120)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGABRT)
+                pytest.fail(f"not heeded: {process.communicate(timeout=30)[1].decode()}")
+        assert process.returncode == 130, errors.decode()
+        assert b"the same command goes on" in errors
+        remote.plan.clear()
+        subprocess.run(adding, env=settings, capture_output=True, check=True)
+        healthy = subprocess.run(
+            [*command, "doctor"], env=settings, capture_output=True, text=True, check=True
+        )
+    assert "40 documents" in healthy.stdout
+    assert all(one["attributes"] for one in library().values())
 
 
 def test_on_a_screen_a_bar_is_shown_and_the_lines_stay_whole(

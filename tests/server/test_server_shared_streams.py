@@ -124,13 +124,14 @@ def test_the_same_question_with_the_last_id_is_not_asked_again_elsewhere(postgre
 
 def test_a_stream_goes_on_while_somebody_reads_it_at_another_server(postgres: str) -> None:
     engine = Scripted(answer("a", "b"), pause_at=3)
-    options = Options(resume_seconds=3.0, heartbeat_seconds=0.5)
+    # So long that a busy machine is not taken for nobody.
+    options = Options(resume_seconds=8.0, heartbeat_seconds=1.0)
     with two(postgres, engine, options) as (one, other):
         stream, seen = begun(one, 2)
         with joined(other.url, stream, seen[-1].id) as again:
             pieces = again.iter_text()
             # Twice as long as it would go on for nobody.
-            text = "".join(next(pieces) for _ in range(13))
+            text = "".join(next(pieces) for _ in range(17))
             engine.gate.set()
             text += "".join(pieces)
         assert numbers(parsed(text)) == [3, 4, 5, 6]

@@ -6,7 +6,7 @@ need it.
 """
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -83,22 +83,19 @@ class EngineBeside:
     ) -> list[Outcome]:
         files = self._engine.files(*paths)
         found(len(files))
+        return await self.add_files(files, folder=folder, report=report)
+
+    async def add_files(
+        self,
+        files: Iterable[Source],
+        *,
+        folder: str = "",
+        report: Callable[[Event], None] = silent,
+    ) -> list[Outcome]:
         with TemporaryDirectory(prefix="unchunk-") as aside:
             return await each(
                 files, _AT_ONCE, lambda one: self._add(one, folder, Path(aside), report)
             )
-
-    async def add_file(
-        self,
-        path: Path,
-        name: str,
-        *,
-        folder: str = "",
-        attributes: Mapping[str, object] | None = None,
-    ) -> Outcome:
-        with TemporaryDirectory(prefix="unchunk-") as aside:
-            source = Source(path, check_name(name))
-            return await self._add(source, folder, Path(aside), silent, attributes)
 
     async def retry(
         self,
@@ -172,12 +169,7 @@ class EngineBeside:
             await self._engine.close()
 
     async def _add(
-        self,
-        source: Source,
-        folder: str,
-        aside: Path,
-        report: Callable[[Event], None],
-        attributes: Mapping[str, object] | None = None,
+        self, source: Source, folder: str, aside: Path, report: Callable[[Event], None]
     ) -> Outcome:
         try:
             check_name(source.name)
@@ -189,8 +181,8 @@ class EngineBeside:
             return Outcome(source.name, "failed", error_code=code, error=str(error))
         report(Event("read", source.name))
         fields = {"name": source.name, "folder": folder}
-        if attributes is not None:
-            fields["attributes"] = json.dumps(attributes)
+        if source.attributes is not None:
+            fields["attributes"] = json.dumps(source.attributes)
         try:
             with staged.path.open("rb") as file:
                 sent = {"file": ("file", file, "application/octet-stream")}

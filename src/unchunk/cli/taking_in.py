@@ -1,20 +1,17 @@
 """Recovered files into the library, under names that it takes, with what their store said of them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from unchunk.errors import InvalidInputError
-from unchunk.library.ingest import Outcome
-from unchunk.library.intake import check_name
+from unchunk.library.ingest import Event, Outcome
+from unchunk.library.intake import Source, check_name
 from unchunk.recovery.console import shown
 from unchunk.recovery.request import Result
 from unchunk.synchronous import SynchronousEngine
 from unchunk.wiring.rescue import library_name
-
-_AT_ONCE = 4
 
 T = TypeVar("T")
 Step = Callable[[str, str, int, int], object]
@@ -25,25 +22,18 @@ def take_in(
 ) -> list[Outcome]:
     """Add all that came back. Two files of one name do not take each other's place."""
     back = [one for one in results if one.status == "recovered"]
-    names = _names(back)
-    outcomes: list[Outcome] = []
+    files = [
+        Source(Path(one.path), name, attributes=_attributes(one))
+        for one, name in zip(back, _names(back), strict=True)
+    ]
+    places = count(1)
 
-    def add(one: Result, name: str) -> Outcome:
-        try:
-            outcome: Outcome = library.add_file(
-                Path(one.path), name, folder=folder, attributes=_attributes(one)
-            )
-        except InvalidInputError as error:
-            return Outcome(name, "failed", error_code=error.code, error=str(error))
-        return outcome
+    def told(event: Event) -> None:
+        if event.stage == "done":
+            step("Added", shown(event.name), next(places), len(files))
 
-    crew = ThreadPoolExecutor(_AT_ONCE, "unchunk-add")
-    try:
-        for outcome in crew.map(add, back, names):
-            outcomes.append(outcome)
-            step("Added", shown(outcome.name), len(outcomes), len(back))
-    finally:
-        crew.shutdown(cancel_futures=True)
+    # One call for all: an interrupt comes to this thread alone, and ends what this one waits for.
+    outcomes: list[Outcome] = library.add_files(files, folder=folder, report=told)
     return outcomes
 
 

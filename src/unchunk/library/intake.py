@@ -4,7 +4,7 @@ import asyncio
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from glob import glob, has_magic
@@ -21,11 +21,15 @@ _BLOCK = 1 << 20
 
 
 class Source(NamedTuple):
-    """A file to add, and what it is to be called. `problem` tells why it cannot be read."""
+    """A file to add, and what it is to be called. `problem` tells why it cannot be read.
+
+    `attributes` are what is to be said of its document; None leaves what that says already.
+    """
 
     path: Path
     name: str
     problem: str = ""
+    attributes: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

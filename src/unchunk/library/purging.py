@@ -1,18 +1,22 @@
 """What nobody sees any more goes out of index, blobs and cache, and then it is counted."""
 
+import asyncio
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from unchunk.domain import Document, DocumentId, Remains
 from unchunk.errors import NotFoundError, OutputError, TransientError
 from unchunk.library.parts import Parts
-from unchunk.ports import Index
+from unchunk.ports import Index, Taken
 from unchunk.telemetry import log
 
 # Documents whose remains go together: a flush costs the same for one as for many.
 _AT_ONCE = 100
+# Versions that are taken out again: so few that they are done soon.
+_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,27 @@ async def _purge_some(
     remains = [one for one in left if (one.document, one.generation) in wanted]
     await purge(parts, remains)
     return len(remains)
+
+
+async def purge_again(parts: Parts, seconds: float) -> None:
+    """Take out once more what was purged a while ago: some of it may have come after that.
+
+    What is not done in so many seconds is left to others, or to the next time.
+    """
+    if parts.sharing.purged is None:
+        return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while (taken := await parts.sharing.purged.take(_FEW)).versions:
+                # One by one: what is done is not done again, however slow the index is.
+                for one in taken.versions.items():
+                    await parts.spaces.everywhere(partial(_take_out_again, *one))
+                    await parts.sharing.purged.done(Taken(dict([one]), taken.until))
+
+
+async def _take_out_again(document: DocumentId, generations: Sequence[int], index: Index) -> None:
+    await index.delete(document, generations)
+    await index.flush()
 
 
 def belongs(document: Document | None, generation: int, space: str) -> bool:

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from unchunk.ports import Bell, Leases, Queue, Rates, StreamLog
+from unchunk.ports import Bell, Leases, Purged, Queue, Rates, StreamLog
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """Without `leases`, `streams` and `rates` no other process works on this library at the same
-    time: what they would tell, this one knows by itself.
+    time: what they would tell, this one knows by itself. Without `purged` nothing that was given
+    up can come into the index later.
     """
 
     queue: Queue
@@ -16,3 +17,4 @@ class Sharing:
     leases: Leases | None = None
     streams: StreamLog | None = None
     rates: Rates | None = None
+    purged: Purged | None = None

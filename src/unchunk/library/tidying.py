@@ -22,9 +22,13 @@ class Purging(Protocol):
 
     async def purge_remains(self) -> object: ...
 
+    async def purge_again(self) -> object: ...
+
 
 async def keep_tidy(library: Purging, queue: Queue, every: float = EVERY) -> None:
-    """Purge what is left of old versions, and have lost drafts worked on, until it is cancelled."""
+    """Purge what is left of old versions, have lost drafts worked on, and take out of the index what
+    came late, until it is cancelled.
+    """
     while True:
         await asyncio.sleep(every)
         with job():
@@ -32,6 +36,7 @@ async def keep_tidy(library: Purging, queue: Queue, every: float = EVERY) -> Non
                 await library.purge_remains()
                 if library.sees_all_work and (adopted := await queue.adopt(UNCLAIMED)):
                     log("%d documents were on their way in: that goes on", adopted)
+                await library.purge_again()
             except UnchunkError as error:
                 log("what was left cannot be put in order yet: %s", error)
             except Exception:  # noqa: BLE001 - the edge of this task: the next time may be better

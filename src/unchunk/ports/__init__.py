@@ -76,7 +76,9 @@ if TYPE_CHECKING:
         JobState,
         Leases,
         Progress,
+        Purged,
         Queue,
+        Taken,
     )
 
 __all__ = [
@@ -134,6 +136,7 @@ __all__ = [
     "Point",
     "Progress",
     "Prompts",
+    "Purged",
     "Queue",
     "Rates",
     "Reranker",
@@ -147,6 +150,7 @@ __all__ = [
     "StoreId",
     "Stores",
     "StreamLog",
+    "Taken",
     "TokenUsage",
     "VectorCache",
     "VectorStore",
@@ -168,7 +172,8 @@ _ROOMS = {
     "sources": "Among ChunkSource FieldValue ForeignChunk ForeignChunks ForeignDocument SourceNature",
     "stores": "Attribute Batch Batches BatchId Member MemberCounts Members MemberStatus Page"
     " StoreFile StoreId Stores VectorStore",
-    "work": "DISMISSED DUE OVER Bell Job JobKind JobStage JobState Leases Progress Queue",
+    "work": "DISMISSED DUE OVER Bell Job JobKind JobStage JobState Leases Progress Purged"
+    " Queue Taken",
 }
 
 if not TYPE_CHECKING:  # which would take any name for one of ours

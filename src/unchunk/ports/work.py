@@ -55,6 +55,32 @@ class Leases(Protocol):
         ...
 
 
+class Taken(NamedTuple):
+    """Generations by document, whose caller has them `until` then, by the clock of the place."""
+
+    versions: Mapping[DocumentId, Sequence[int]]
+    until: int
+
+
+class Purged(Protocol):
+    """Versions that were taken out of the index, and have to be taken out again.
+
+    A write that its caller gave up may be carried out later than the delete that came after it: a
+    node that slept wakes and finds it. So where the index is reached over a network, the catalog
+    lists here what it forgets; each version is due after a while, and again after a longer one.
+    """
+
+    async def take(self, most: int) -> Taken:
+        """Up to so many that are due. Nobody else is given them for two minutes; where they are not
+        `done` by then, they are due again. What has come back by a move is not among them.
+        """
+        ...
+
+    async def done(self, taken: Taken) -> None:
+        """They were taken out. Nothing happens to those that another has taken since."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """What is done to one document, and how far that is: `done` of `total` chunks.

@@ -35,6 +35,7 @@ from unchunk.wiring.stores import (
     blobs_of,
     extractor_of,
     indexes_of,
+    is_far,
     pages_of,
     wanted_of,
 )
@@ -110,7 +111,8 @@ async def _parts(
         stack.push_async_callback(originals.close)
         database = await sql.open_database(settings.catalog or settings.home / CATALOG)
         stack.push_async_callback(database.close)
-        catalog = sql.SqlCatalog(database)
+        far = is_far(settings.index)
+        catalog = sql.SqlCatalog(database, lists_purged=far)
         library = await library_id(catalog)
         blobs, indexes = ClaimedBlobs(originals, library), partial(indexes_of, settings, library)
 
@@ -130,6 +132,7 @@ async def _parts(
             leases,
             sql.SqlStreamLog(database) if is_shared else None,
             sql.SqlRates(database) if is_shared else None,
+            later(lambda: sql.SqlPurged(database)) if far else None,
         )
         parts = Parts(
             catalog,

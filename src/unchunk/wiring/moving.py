@@ -14,7 +14,7 @@ from unchunk.library.places import Place
 from unchunk.settings import FILE, Settings, made_of, save
 from unchunk.wiring.apart import check_apart
 from unchunk.wiring.libraries import CATALOG, claimed, library_id
-from unchunk.wiring.stores import blobs_of, indexes_of, wanted_of
+from unchunk.wiring.stores import blobs_of, indexes_of, is_far, wanted_of
 
 # Where things are kept: another place has its own.
 _PLACES = ("catalog", "blobs", "index", "qdrant")
@@ -98,7 +98,8 @@ async def _opened(settings: Settings) -> AsyncIterator[Place]:
 
     database = await open_database(settings.catalog or settings.home / CATALOG)
     try:
-        catalog, seconds = SqlCatalog(database), settings.lease_seconds
+        catalog = SqlCatalog(database, lists_purged=is_far(settings.index))
+        seconds = settings.lease_seconds
         leases = SqlLeases(database, seconds) if database.is_shared else None
         library = await library_id(catalog)
         blobs = ClaimedBlobs(blobs_of(settings), library)

@@ -56,6 +56,11 @@ def indexes_of(settings: Settings, library: str, index: str) -> Indexes:
     )
 
 
+def is_far(index: str) -> bool:
+    """Whether it is reached over a network, by what `index` names."""
+    return ":" in index or index == "pgvector"
+
+
 def wanted_of(settings: Settings) -> Wanted:
     """What the settings ask a library to be built with."""
     index = settings.index

@@ -187,6 +187,18 @@ def test_a_schema_may_have_a_long_name(postgres_server: str) -> None:
             connection.execute(f"DROP SCHEMA {name} CASCADE".encode())
 
 
+def test_a_bell_that_is_closed_listens_no_more(postgres: str) -> None:
+    async def scene() -> None:
+        async with bells(postgres) as (_, bell, _):
+            await silence(bell, "a")
+            await bell.close()
+            assert not await bell.wait("a", LATE)
+            assert bell._listening is not None
+            assert bell._listening.done()
+
+    asyncio.run(scene())
+
+
 def test_a_bell_that_broke_is_closed_all_the_same(
     postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,9 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
+from server.scripted import eventually
 from unchunk.adapters.catalog import Database, SqlLeases, connecting, open_database
+from unchunk.adapters.catalog.database import _Opening as Opening
 from unchunk.adapters.catalog.patience import _passes
 from unchunk.errors import InvalidSettingError, MissingPartError, TransientError
 
@@ -241,6 +243,55 @@ def test_a_wrong_name_is_told_at_once(postgres_server: str) -> None:
                 await open_database(nowhere, patience=600.0)
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_what_is_opened_for_nobody_is_closed(
+    postgres: str, monkeypatch: pytest.MonkeyPatch, *, late: bool
+) -> None:
+    reached, go_on, opened = Event(), Event(), Event()
+    made: list[Database] = []
+    bring_up_to_date, run = Database.bring_up_to_date, Opening.run
+
+    def guests() -> set[int]:
+        with psycopg.connect(postgres) as connection:
+            found = connection.execute(
+                "SELECT pid FROM pg_stat_activity WHERE application_name = 'unchunk'"
+            )
+            return {pid for (pid,) in found}
+
+    its: set[int] = set()
+
+    def slowly(database: Database) -> None:
+        made.append(database)
+        bring_up_to_date(database)
+        with database.engine.connect() as connection:
+            its.update(connection.scalars(text("SELECT pg_backend_pid()")))
+        reached.set()
+        assert go_on.wait(30)
+
+    def told(opening: Opening) -> Database:
+        database = run(opening)
+        opened.set()
+        return database
+
+    monkeypatch.setattr(Database, "bring_up_to_date", slowly)
+    monkeypatch.setattr(Opening, "run", told)
+
+    async def scene() -> None:
+        opening = asyncio.create_task(open_database(postgres))
+        assert await asyncio.to_thread(reached.wait, 30)
+        if late:
+            # In the loop: what it has made cannot be handed over before this is over.
+            go_on.set()
+            assert opened.wait(30)
+        opening.cancel()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    asyncio.run(scene())
+    eventually(lambda: made[0]._closed and not its & guests())
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])

@@ -11,6 +11,7 @@ from qdrant_client import AsyncQdrantClient
 
 import clusters
 import servers
+from server.scripted import eventually
 from unchunk.adapters.index import qdrant, qdrant_asking
 from unchunk.adapters.index.qdrant import QdrantIndex, QdrantIndexes
 from unchunk.adapters.index.qdrant_collections import Making, made_as
@@ -68,6 +69,19 @@ def on(indexes: QdrantIndexes, scene: Callable[[QdrantIndex], Coroutine[None, No
             await index.close()
 
     asyncio.run(play())
+
+
+def told(cluster: clusters.Cluster, prefix: str) -> dict[str, Any]:
+    """What a node says of a collection, when it has heard all that others decided."""
+    node, found = cluster.nodes[0], list[dict[str, Any] | None]()
+
+    def is_known() -> bool:
+        found.append(node.asked(f"/collections/{prefix}{SPACE.name}"))
+        return bool(found[-1] and len(found[-1]["payload_schema"]) == 4)
+
+    eventually(is_known, patience=60.0)
+    assert found[-1] is not None
+    return found[-1]
 
 
 # Lost nodes come first: with many collections a cluster takes longer to get well.
@@ -161,7 +175,7 @@ def test_settings_arrive_in_the_collection_and_are_not_forced_on_one_that_is_the
         assert len(await index.search(vector(1), ME, 99)) == 30
 
     on(at(cluster, prefix, wanted), scene)
-    made = cluster.nodes[0].asked(f"/collections/{prefix}{SPACE.name}")["config"]
+    made = told(cluster, prefix)["config"]
     assert made["params"]["shard_number"] == 4
     assert made["params"]["replication_factor"] == 3
     assert made["params"]["write_consistency_factor"] == 2
@@ -184,13 +198,16 @@ def test_a_cluster_gets_two_shards_for_a_node_and_two_replicas_of_each(
     prefix = fresh()
 
     async def scene(index: QdrantIndex) -> None:
-        assert not await index.degraded()
+        # A node that is busy with other tests may be late.
+        async with asyncio.timeout(60):
+            while await index.degraded():  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.2)
 
     on(at(cluster, prefix, Making()), scene)
-    made = cluster.nodes[0].asked(f"/collections/{prefix}{SPACE.name}")["config"]["params"]
-    assert (made["shard_number"], made["replication_factor"]) == (6, 2)
-    fields = cluster.nodes[0].asked(f"/collections/{prefix}{SPACE.name}")["payload_schema"]
-    assert fields.keys() == {"owner", "document", "folder", "generation"}
+    made = told(cluster, prefix)
+    params = made["config"]["params"]
+    assert (params["shard_number"], params["replication_factor"]) == (6, 2)
+    assert made["payload_schema"].keys() == {"owner", "document", "folder", "generation"}
 
 
 def test_several_may_make_a_space_and_its_owners_at_once(cluster: clusters.Cluster) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from unchunk.adapters.catalog.leases import SqlLeases
     from unchunk.adapters.catalog.members import SqlMembers
     from unchunk.adapters.catalog.prompts import SqlPrompts
+    from unchunk.adapters.catalog.purged import SqlPurged
     from unchunk.adapters.catalog.queue import SqlQueue
     from unchunk.adapters.catalog.rates import SqlRates
     from unchunk.adapters.catalog.responses import SqlKeptResponses
@@ -37,6 +38,7 @@ __all__ = [
     "SqlLeases",
     "SqlMembers",
     "SqlPrompts",
+    "SqlPurged",
     "SqlQueue",
     "SqlRates",
     "SqlRecords",
@@ -58,6 +60,7 @@ _ROOMS = {
     "leases": "SqlLeases",
     "members": "SqlMembers",
     "prompts": "SqlPrompts",
+    "purged": "SqlPurged",
     "queue": "SqlQueue",
     "rates": "SqlRates",
     "responses": "SqlKeptResponses",

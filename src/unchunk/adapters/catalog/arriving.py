@@ -11,6 +11,7 @@ from unchunk.adapters.catalog.rows import version_of
 from unchunk.adapters.catalog.schema import (
     documents,
     layouts,
+    purged,
     remains,
     store_batch_files,
     store_files,
@@ -67,8 +68,8 @@ def _put_document(
         # No number is given out twice.
         root = {**root, "last": max(root["last"], here.last)}
     _over(connection, documents, [root])
-    # It may be that one of them was to go.
-    for table in (remains, layouts, texts):
+    # It may be that one of them was to go, or is to go again.
+    for table in (remains, purged, layouts, texts):
         of_these = table.c.document == identity, table.c.generation.in_(generations)
         connection.execute(delete(table).where(*of_these))
     _over(connection, versions, coming)

@@ -14,7 +14,8 @@ _MOST = 10_000
 
 class SqlBell:
     """Belongs to one event loop. Its connection to PostgreSQL is made when somebody first waits,
-    and made again whenever it is lost; meanwhile only rings of this process are heard.
+    and made again whenever it is lost; meanwhile, and when it is closed, only rings of this
+    process are heard.
     """
 
     def __init__(self, database: Database) -> None:
@@ -23,17 +24,14 @@ class SqlBell:
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
         self._heard: WeakKeyDictionary[asyncio.Task[Any], dict[str, float]] = WeakKeyDictionary()
         self._listening: asyncio.Task[None] | None = None
+        self._closed = False
         database.on_ring(self._ring)
 
     async def wait(self, topic: str, seconds: float) -> bool:
         """Each task hears for itself: many may wait for one topic."""
-        if self._database.is_shared and (self._listening is None or self._listening.done()):
-            # Nobody rings from elsewhere at a file.
-            from unchunk.adapters.catalog.listening import listen  # noqa: PLC0415
-
-            self._listening = asyncio.create_task(
-                listen(self._database.engine, self._ring, lambda: list(self._waiting))
-            )
+        # Nobody rings from elsewhere at a file.
+        if self._database.is_shared and not self._closed:
+            self._listen()
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         heard = {} if task is None else self._heard.setdefault(task, {})
@@ -49,11 +47,20 @@ class SqlBell:
         await self._database.write(lambda _: None, repeatable=True, rings=(topic,))
 
     async def close(self) -> None:
+        self._closed = True
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.wait({self._listening})
             if not self._listening.cancelled() and (why := self._listening.exception()):
                 log("the bell was broken: %s", why)
+
+    def _listen(self) -> None:
+        if self._listening is None or self._listening.done():
+            from unchunk.adapters.catalog.listening import listen  # noqa: PLC0415
+
+            self._listening = asyncio.create_task(
+                listen(self._database.engine, self._ring, lambda: list(self._waiting))
+            )
 
     async def _waited(self, topic: str, seconds: float) -> bool:
         rings = asyncio.get_running_loop().create_future()

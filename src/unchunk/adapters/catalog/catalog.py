@@ -44,10 +44,14 @@ else:
 
 
 class SqlCatalog:
-    """Closing it closes the database, for a vector cache on the same one too."""
+    """Closing it closes the database, for a vector cache on the same one too.
 
-    def __init__(self, database: Database) -> None:
+    With `lists_purged` what is forgotten is due in the port `Purged` afterwards.
+    """
+
+    def __init__(self, database: Database, *, lists_purged: bool = False) -> None:
         self._database = database
+        self._lists_purged = lists_purged
 
     async def begin(
         self,
@@ -110,7 +114,9 @@ class SqlCatalog:
         return await self._database.write(partial(fencing.revoke, left=remains), repeatable=True)
 
     async def forget(self, remains: Sequence[Remains]) -> None:
-        await self._database.write(partial(changes.forget, done=remains), repeatable=True)
+        await self._database.write(
+            partial(changes.forget, done=remains, lists_purged=self._lists_purged), repeatable=True
+        )
 
     async def describe(
         self, owner: OwnerId, document: DocumentId, attributes: Mapping[str, object]

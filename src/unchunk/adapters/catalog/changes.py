@@ -29,6 +29,7 @@ from unchunk.adapters.catalog.leaving import leave
 from unchunk.adapters.catalog.lookups import get, remains_of
 from unchunk.adapters.catalog.naming import free_name
 from unchunk.adapters.catalog.prepared import rows_of, write
+from unchunk.adapters.catalog.purged import listing
 from unchunk.adapters.catalog.rows import is_storable, quoted, storable, time_of, version_row
 from unchunk.adapters.catalog.schema import documents, notes, remains, versions
 from unchunk.adapters.catalog.terms import REVISION
@@ -220,8 +221,10 @@ def retire(
     write(connection, _NEW_REMAINS, *rows)
 
 
-def forget(connection: Connection, done: Sequence[Remains]) -> None:
+def forget(connection: Connection, done: Sequence[Remains], *, lists_purged: bool) -> None:
     gone = [{"its_document": one.document, "its_generation": one.generation} for one in done]
+    if lists_purged:
+        write(connection, listing(connection.dialect.name), *gone)
     write(connection, _FORGOTTEN, *gone)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from unchunk.adapters.catalog.file import READERS, Ask, File, in_our_words, make_private
@@ -135,7 +135,7 @@ class Database:
         if not self._closed:
             # In the event loop: from here on nobody glances.
             self._closed = True
-            await asyncio.to_thread(self._close)
+            await asyncio.to_thread(self.close_blocking)
 
     def bring_up_to_date(self) -> None:
         """Make its tables what this version wants; where that cannot be, it is closed."""
@@ -150,7 +150,9 @@ class Database:
             self._disconnect()
             raise
 
-    def _close(self) -> None:
+    def close_blocking(self) -> None:
+        """As `close`, but not for the event loop: it waits."""
+        self._closed = True
         self._readers.shutdown()
         self._writers.shutdown()
         self._apart.shutdown()
@@ -171,7 +173,37 @@ async def open_database(where: Path | str, *, patience: float = 10.0) -> Databas
     `patience` is how many seconds to wait for another process that writes, or for a server that
     is away. Raises `MigrationNeededError` for a database that a newer version made.
     """
-    return await asyncio.to_thread(_open, where, patience)
+    opening = _Opening(where, patience)
+    try:
+        return await asyncio.to_thread(opening.run)
+    except asyncio.CancelledError:
+        # To close it may take a moment, which the event loop has not.
+        Thread(target=opening.give_up, name="catalog-unwanted").start()
+        raise
+
+
+class _Opening:
+    """A thread cannot be cancelled: what it opens for nobody, it closes."""
+
+    def __init__(self, where: Path | str, patience: float) -> None:
+        self._where, self._patience = where, patience
+        self._lock = Lock()
+        self._is_wanted = True
+        self._opened: Database | None = None
+
+    def run(self) -> Database:
+        opened = _open(self._where, self._patience)
+        with self._lock:
+            self._opened = opened
+            if not self._is_wanted:
+                opened.close_blocking()
+        return opened
+
+    def give_up(self) -> None:
+        with self._lock:
+            self._is_wanted = False
+            if self._opened is not None:
+                self._opened.close_blocking()
 
 
 def _open(where: Path | str, seconds: float) -> Database:

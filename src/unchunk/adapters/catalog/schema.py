@@ -290,6 +290,16 @@ responses = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
+# Of versions that are gone: how often each was taken out of the index again, and when it is due next.
+purged = Table(
+    "purged",
+    metadata,
+    Column("document", Text, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("turn", Integer, nullable=False),
+    Column("due_at", BigInteger, nullable=False, index=True),
+)
+
 # What one process at a time works on; `until` is by the clock of the database.
 leases = Table(
     "leases",

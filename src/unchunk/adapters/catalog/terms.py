@@ -2,7 +2,7 @@
 
 from typing import Final
 
-HEAD: Final = "0007"
+HEAD: Final = "0008"
 """The newest migration. Kept here, so that opening need not load Alembic to know it."""
 
 REVISIONS: Final = "catalog_revision"

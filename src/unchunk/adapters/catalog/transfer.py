@@ -12,6 +12,7 @@ from unchunk.adapters.catalog.arriving import put
 from unchunk.adapters.catalog.changes import bury
 from unchunk.adapters.catalog.database import Database
 from unchunk.adapters.catalog.dialects import in_batches, insert_new
+from unchunk.adapters.catalog.purged import unlist
 from unchunk.adapters.catalog.schema import documents, moved, remains, versions
 from unchunk.adapters.catalog.units import Shape, shape_of
 from unchunk.adapters.catalog.whole import all_marks, is_it, read_unit
@@ -60,7 +61,9 @@ class SqlRecords:
 def _announce(connection: Connection, unit: Unit, before: bytes | None) -> None:
     noted = _noted(connection, unit.kind, unit.key)
     here = _as_it_was(connection, shape_of(unit.kind), unit.key, {before, unit.mark})
-    coming = {row["generation"] for row in unit.rows[versions.name]}
+    coming: set[Any] = {row["generation"] for row in unit.rows[versions.name]}
+    (identity,) = json.loads(unit.key)
+    unlist(connection, identity, coming)
     own = set(json.loads(noted.generations))
     if here is not None:
         _reserve(connection, here, coming, own)

@@ -87,6 +87,7 @@ SHAPES: Final = (
 
 LEFT_BEHIND: Final = {
     "remains": "they have yet to go where they are",
+    "purged": "nothing of them was written over here",
     "leases": "they are of processes that work there",
     "jobs": "a draft that comes along gets a new one",
     "streams": "answers on their way are of processes that work there",

@@ -7,7 +7,8 @@ machine a library needs replicas. `flush` has nothing left to do.
 
 Writes go through one replica of each shard, which orders them (`medium`): else replicas may keep
 a delete and an upsert in different order for ever. No answer is partial: where a shard cannot be
-reached the server refuses the whole.
+reached the server refuses the whole. A call that was given up may yet be carried out, by a node
+that slept and wakes: whoever deletes has to do so again later.
 """
 
 import math
