@@ -1,15 +1,11 @@
 """`unchunk.open`, with `async` and without."""
 
 import asyncio
-import gc
 import shutil
-import signal
 import subprocess
 import sys
-import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
-from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
@@ -17,7 +13,6 @@ import pytest
 import unchunk
 from unchunk.chat.events import Done
 from unchunk.chat.request import ChatRequest, question
-from unchunk.synchronous import SynchronousEngine
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -81,107 +76,6 @@ def test_an_answer_streams_without_async(tmp_path: Path) -> None:
             next(events)
         with pytest.raises(unchunk.UnchunkError, match="the question is empty"):
             next(library.chat(ChatRequest(question(" "))))
-
-
-class Counting:
-    """An engine with a stream, which knows when that ended."""
-
-    where = ContextVar("where", default="outside")
-
-    def __init__(self) -> None:
-        self.ended: list[str] = []
-        self.reached = threading.Event()
-
-    @classmethod
-    async def opened(cls) -> "Counting":
-        return cls()
-
-    async def close(self) -> None:
-        self.ended.append("closed")
-
-    async def count(self, hang_at: int = -1) -> AsyncGenerator[int, None]:
-        token = self.where.set("inside")
-        try:
-            for number in range(5):
-                if number == hang_at:
-                    self.reached.set()
-                    await asyncio.Event().wait()
-                assert self.where.get() == "inside"
-                yield number
-        finally:
-            # In another context than it was made in, this is an error.
-            self.where.reset(token)
-            self.ended.append("stream")
-
-
-def counting(engine: SynchronousEngine) -> Counting:
-    assert isinstance(engine._engine, Counting)
-    return engine._engine
-
-
-def test_a_stream_ends_when_it_is_left_off(recwarn: pytest.WarningsRecorder) -> None:
-    with SynchronousEngine(Counting.opened) as engine:
-        assert list(engine.count()) == [0, 1, 2, 3, 4]
-        assert engine.ended == ["stream"]
-        for number in engine.count():
-            if number == 2:
-                break
-        gc.collect()
-        assert engine.ended == ["stream", "stream"]
-        late = engine.count()
-        assert next(late) == 0
-    late.close()
-    del late
-    gc.collect()
-    assert not recwarn.list
-
-
-def test_a_stream_inside_an_event_loop_is_none_of_that_loop() -> None:
-    async def notebook() -> list[int]:
-        with SynchronousEngine(Counting.opened) as engine:
-            found = []
-            for number in engine.count():
-                found.append(number)
-                await asyncio.sleep(0)
-                if number == 3:
-                    break
-            assert not asyncio.get_running_loop()._asyncgens  # type: ignore[attr-defined]  # what it would end
-            return found
-
-    assert asyncio.run(notebook()) == [0, 1, 2, 3]
-
-
-def test_an_interrupt_ends_a_stream_that_waits() -> None:
-    with SynchronousEngine(Counting.opened) as engine:
-        inner, main = counting(engine), threading.get_ident()
-
-        def interrupt() -> None:
-            inner.reached.wait()
-            signal.pthread_kill(main, signal.SIGINT)
-
-        threading.Thread(target=interrupt).start()
-        with pytest.raises(KeyboardInterrupt), closing(engine.count(hang_at=2)) as numbers:
-            for _ in numbers:
-                pass
-        assert inner.ended == ["stream"]
-        assert list(engine.count()) == [0, 1, 2, 3, 4]
-
-
-def test_an_interrupt_just_after_the_work_began_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    with SynchronousEngine(Counting.opened) as engine:
-        inner, schedule = counting(engine), engine._loop.call_soon_threadsafe
-
-        def interrupted(begin: Callable[[], None]) -> None:
-            schedule(begin)
-            monkeypatch.undo()
-            inner.reached.wait()
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(engine._loop, "call_soon_threadsafe", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            next(engine.count(hang_at=0))
-        assert inner.ended == ["stream"]
-        assert list(engine.count()) == [0, 1, 2, 3, 4]
 
 
 def test_a_library_with_async(tmp_path: Path) -> None:

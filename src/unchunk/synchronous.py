@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from contextvars import Context, copy_context
-from functools import wraps
-from inspect import isawaitable
+from functools import partial, wraps
+from inspect import isawaitable, iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -15,26 +15,44 @@ from typing import Any, Protocol, Self, TypeVar
 T = TypeVar("T")
 
 _GRACE = 10.0
+_LAST_MOMENTS = 2.0
+# Seconds after which whoever waits looks up: the system may tell another thread of an interrupt,
+# and then nothing wakes the one that Python raises it in.
+_LOOK_UP = 0.5
+_CLOSED = "the library is closed"
 
 
 class Closable(Protocol):
     async def close(self) -> None: ...
 
 
+class ClosedError(RuntimeError):
+    """The library was closed before it was asked, or before it could answer."""
+
+
 class SynchronousEngine:
     """Every method of an `Engine` or a `Collection`, without `await`; in a running loop, too.
 
-    All of it runs in one thread beside the caller's. An interrupt cancels what is under way.
+    All of it runs in one thread beside the caller's. An interrupt cancels what is under way. What
+    the library calls while it works (to tell of progress, say) cannot ask it for anything.
     """
 
     def __init__(self, opening: Callable[[], Coroutine[Any, Any, Closable]]) -> None:
+        self._engine: Closable | None = None
+        self._is_ending = False
+        self._leaving: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="unchunk", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="unchunk", daemon=True)
         self._thread.start()
+
+        async def opened() -> None:
+            # An interrupt may come when it is open, and before the caller knows.
+            self._engine = await opening()
+
         try:
-            self._engine = self._wait(opening())
+            self._wait(opened)
         except BaseException:
-            self._stop()
+            self.close()
             raise
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the engine has
@@ -44,23 +62,29 @@ class SynchronousEngine:
 
         @wraps(found)
         def call(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - the engine's own
+            if iscoroutinefunction(found):
+                return self._wait(partial(found, *arguments, **options))
             result = found(*arguments, **options)
             if isinstance(result, AbstractAsyncContextManager):
                 return self._entered(result)
             if isinstance(result, AsyncGenerator):
                 return self._iterated(result)
-            return self._wait(result) if isawaitable(result) else result
+            return self._wait(lambda: result) if isawaitable(result) else result
 
         return call
 
     def close(self) -> None:
-        """Closing twice is closing once."""
-        if self._loop.is_closed():
+        """Closing twice is closing once. What others still wait for is called off."""
+        if not self._thread.is_alive():
             return
+        self._check_outside()
         try:
-            self._wait(self._engine.close())
+            if self._engine is not None:
+                self._wait(self._engine.close)
         finally:
-            self._stop()
+            with suppress(ClosedError):  # somebody else was faster
+                self._have_done(self._loop.stop)
+            self._thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -75,14 +99,15 @@ class SynchronousEngine:
 
     @contextmanager
     def _entered(self, manager: AbstractAsyncContextManager[Path]) -> Iterator[Path]:
-        entered = self._wait(manager.__aenter__())
+        entered = self._wait(manager.__aenter__)
         try:
             yield entered
         except BaseException as error:
-            if not self._wait(manager.__aexit__(type(error), error, error.__traceback__)):
+            told = type(error), error, error.__traceback__
+            if not self._wait(lambda: manager.__aexit__(*told)):
                 raise
         else:
-            self._wait(manager.__aexit__(None, None, None))
+            self._wait(lambda: manager.__aexit__(None, None, None))
 
     def _iterated(self, stream: AsyncGenerator[T, None]) -> Iterator[T]:
         """One by one as they come; whoever leaves off early ends the stream."""
@@ -91,56 +116,118 @@ class SynchronousEngine:
         try:
             while True:
                 try:
-                    one = self._wait(_next(stream), context)
+                    one = self._wait(lambda: _next(stream), context)
                 except StopAsyncIteration:
                     return
                 yield one
         finally:
-            if not self._loop.is_closed():
-                self._wait(stream.aclose(), context)
+            self._leave(stream, context)
 
-    def _wait(self, work: Awaitable[T], context: Context | None = None) -> T:
+    def _leave(self, stream: AsyncGenerator[T, None], context: Context) -> None:
+        if threading.current_thread() is self._thread:
+            # Nobody had it any more, and it was found here: what runs here cannot be waited for.
+            ending = self._loop.create_task(stream.aclose(), context=context)
+            self._leaving.add(ending)
+            ending.add_done_callback(self._leaving.discard)
+        else:
+            with suppress(ClosedError):  # which has ended it
+                self._wait(stream.aclose, context)
+
+    def _wait(self, work: Callable[[], Awaitable[T]], context: Context | None = None) -> T:
+        """`work` is asked for when it begins: an interrupt before that leaves nothing undone."""
+        self._check_outside()
         future: Future[T] = Future()
         task: asyncio.Task[T] | None = None
 
         def begin() -> None:
             nonlocal task
-            task = self._loop.create_task(_result(work), context=context)
-            task.add_done_callback(lambda ended: _settle(future, ended))
+            try:
+                task = self._loop.create_task(_coroutine(work()), context=context)
+            except Exception as error:  # noqa: BLE001 - what cannot begin is the caller's affair
+                future.set_exception(error)
+            else:
+                task.add_done_callback(partial(self._settle, future))
 
         def stop() -> None:
             future.cancel() if task is None else task.cancel()
 
         # An interrupt may come at any line, so the future is there before the work begins.
         try:
-            self._loop.call_soon_threadsafe(begin)
-            return future.result()
+            self._have_done(begin)
+            return self._result(future)
         except BaseException:
             # Interrupted: what is under way is told, and given time to put things down.
             if not future.done():
-                self._loop.call_soon_threadsafe(stop)
-                with suppress(CancelledError, TimeoutError):
+                with suppress(ClosedError, CancelledError, TimeoutError):
+                    self._have_done(stop)
                     future.exception(_GRACE)
             raise
 
-    def _stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    def _have_done(self, what: Callable[[], object]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(what)
+        except RuntimeError:
+            raise ClosedError(_CLOSED) from None
+
+    def _result(self, future: Future[T]) -> T:
+        while not future.done():
+            has_ended = not self._thread.is_alive()
+            with suppress(CancelledError, TimeoutError):
+                future.exception(0 if has_ended else _LOOK_UP)
+            if has_ended and not future.done():
+                raise ClosedError(_CLOSED)
+        return future.result()
+
+    def _settle(self, future: Future[T], task: asyncio.Task[T]) -> None:
+        if task.cancelled() and self._is_ending:
+            future.set_exception(ClosedError(_CLOSED))
+        elif task.cancelled():
+            future.cancel()
+        elif error := task.exception():
+            future.set_exception(error)
+        else:
+            future.set_result(task.result())
+
+    def _check_outside(self) -> None:
+        if threading.current_thread() is self._thread:
+            raise RuntimeError(
+                "the library was asked for something by what it called itself, and would wait for"
+                " ever: ask when it has returned"
+            )
+
+    def _run(self) -> None:
+        """The thread: whoever has it end need not wait for that, and may be interrupted in it."""
+        try:
+            self._loop.run_forever()
+            self._is_ending = True
+            self._loop.run_until_complete(_end_all())
+        finally:
+            self._loop.close()
 
 
-def _settle(future: Future[T], task: asyncio.Task[T]) -> None:
-    if task.cancelled():
-        future.cancel()
-    elif error := task.exception():
-        future.set_exception(error)
-    else:
-        future.set_result(task.result())
+async def _end_all() -> None:
+    """Whatever is still under way puts down what it holds, if it can do so in a moment: all that
+    takes long was ended by the engine, when it was closed. What does not, asyncio complains of.
+    """
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for one in others:
+        one.cancel()
+    if others:
+        ended, _ = await asyncio.wait(others, timeout=_LAST_MOMENTS)
+        for one in ended:
+            if not one.cancelled() and (why := one.exception()):
+                told = {"message": "what was under way at the end failed", "exception": why}
+                asyncio.get_running_loop().call_exception_handler(told)
 
 
 async def _next(stream: AsyncGenerator[T, None]) -> T:
     # Asked for in the loop that it runs in, or another one takes it for its own.
     return await anext(stream)
+
+
+def _coroutine(work: Awaitable[T]) -> Coroutine[Any, Any, T]:
+    """Itself where it is one: one inside another is never begun if that is cancelled at once."""
+    return work if isinstance(work, Coroutine) else _result(work)
 
 
 async def _result(work: Awaitable[T]) -> T:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from typing import Any
 
 import pytest
@@ -68,7 +69,7 @@ def describe(library: Any, owner: str, said: dict[str, dict[str, object]]) -> No
     catalog = library._engine._parts.catalog
     for name, attributes in said.items():
         identity = library.document(name, owner=owner).id
-        library._wait(catalog.describe(owner, identity, attributes))
+        library._wait(partial(catalog.describe, owner, identity, attributes))
 
 
 def found(library: Any, where: Where, question: str = QUESTION) -> set[str]:  # noqa: ANN401

@@ -1,0 +1,278 @@
+"""The engine without `await`: what an interrupt, a close and a forgotten stream do to it."""
+
+import asyncio
+import gc
+import signal
+import threading
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+
+from unchunk import synchronous
+from unchunk.synchronous import ClosedError, SynchronousEngine
+
+
+class Counting:
+    """An engine with a stream, which knows when that ended."""
+
+    where = ContextVar("where", default="outside")
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+        self.reached = threading.Event()
+
+    @classmethod
+    async def opened(cls) -> "Counting":
+        return cls()
+
+    async def close(self) -> None:
+        self.ended.append("closed")
+
+    async def count(self, hang_at: int = -1) -> AsyncGenerator[int, None]:
+        token = self.where.set("inside")
+        try:
+            for number in range(5):
+                if number == hang_at:
+                    self.reached.set()
+                    await asyncio.Event().wait()
+                assert self.where.get() == "inside"
+                yield number
+        finally:
+            # In another context than it was made in, this is an error.
+            self.where.reset(token)
+            self.ended.append("stream")
+
+
+def counting(engine: SynchronousEngine) -> Counting:
+    assert isinstance(engine._engine, Counting)
+    return engine._engine
+
+
+def test_a_stream_ends_when_it_is_left_off(recwarn: pytest.WarningsRecorder) -> None:
+    with SynchronousEngine(Counting.opened) as engine:
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
+        assert engine.ended == ["stream"]
+        for number in engine.count():
+            if number == 2:
+                break
+        gc.collect()
+        assert engine.ended == ["stream", "stream"]
+        late = engine.count()
+        assert next(late) == 0
+    late.close()
+    del late
+    gc.collect()
+    assert not recwarn.list
+
+
+class Hasty(Future[Any]):
+    """Interrupts whoever waits for it, if that is wanted, before anything has begun."""
+
+    wanted = False
+
+    def result(self, timeout: float | None = None) -> object:
+        if Hasty.wanted:
+            Hasty.wanted = False
+            raise KeyboardInterrupt
+        return super().result(timeout)
+
+
+def test_an_interrupt_before_anything_has_begun_is_not_complained_of(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setattr(synchronous, "Future", Hasty)
+    go_on = threading.Event()
+    with SynchronousEngine(Counting.opened) as engine:
+        numbers = engine.count()
+        assert next(numbers) == 0
+        # The next step is asked for, and told to stop, while the loop is busy.
+        engine._loop.call_soon_threadsafe(go_on.wait, 10)
+        threading.Timer(0.2, go_on.set).start()
+        Hasty.wanted = True
+        with pytest.raises(KeyboardInterrupt):
+            next(numbers)
+        gc.collect()
+    assert not recwarn.list
+
+
+def test_what_is_still_under_way_at_the_end_puts_down_what_it_holds() -> None:
+    held = threading.Lock()
+
+    class Lingering(Counting):
+        async def linger(self) -> None:
+            async def hold() -> None:
+                with held:
+                    self.reached.set()
+                    await asyncio.Event().wait()
+
+            self.left = asyncio.create_task(hold())
+
+    with SynchronousEngine(Lingering.opened) as engine:
+        engine.linger()
+        assert engine.reached.wait(10)
+        assert held.locked()
+    assert not held.locked()
+
+
+def test_a_stream_inside_an_event_loop_is_none_of_that_loop() -> None:
+    async def notebook() -> list[int]:
+        with SynchronousEngine(Counting.opened) as engine:
+            found = []
+            for number in engine.count():
+                found.append(number)
+                await asyncio.sleep(0)
+                if number == 3:
+                    break
+            assert not asyncio.get_running_loop()._asyncgens  # type: ignore[attr-defined]  # what it would end
+            return found
+
+    assert asyncio.run(notebook()) == [0, 1, 2, 3]
+
+
+def test_an_interrupt_ends_a_stream_that_waits() -> None:
+    with SynchronousEngine(Counting.opened) as engine:
+        inner, main = counting(engine), threading.get_ident()
+
+        def interrupt() -> None:
+            inner.reached.wait()
+            signal.pthread_kill(main, signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt), closing(engine.count(hang_at=2)) as numbers:
+            for _ in numbers:
+                pass
+        assert inner.ended == ["stream"]
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
+
+
+def test_an_interrupt_just_after_the_work_began_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with SynchronousEngine(Counting.opened) as engine:
+        inner, schedule = counting(engine), engine._loop.call_soon_threadsafe
+
+        def interrupted(begin: Callable[[], None]) -> None:
+            schedule(begin)
+            monkeypatch.undo()
+            inner.reached.wait()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(engine._loop, "call_soon_threadsafe", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            next(engine.count(hang_at=0))
+        assert inner.ended == ["stream"]
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
+
+
+def test_an_interrupt_that_another_thread_is_told_of_is_heeded() -> None:
+    with SynchronousEngine(Counting.opened) as engine:
+        inner = counting(engine)
+
+        def interrupt() -> None:
+            inner.reached.wait()
+            # The main thread sleeps, and is not woken by what comes to this one.
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            list(engine.count(hang_at=0))
+        assert inner.ended == ["stream"]
+
+
+def test_an_interrupt_when_the_library_was_just_opened_closes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Counting] = []
+
+    async def opened() -> Counting:
+        made.append(Counting())
+        return made[0]
+
+    class Late(Future[Any]):
+        """Interrupts whoever waits for it when it is done."""
+
+        def result(self, timeout: float | None = None) -> object:
+            super().result(timeout)
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(synchronous, "Future", Late)
+    with pytest.raises(KeyboardInterrupt):
+        SynchronousEngine(opened)
+    assert made[0].ended == ["closed"]
+
+
+def test_a_second_interrupt_while_it_closes_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = SynchronousEngine(Counting.opened)
+    thread, join = engine._thread, engine._thread.join
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(thread, "join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.close()
+    join(10)
+    assert not thread.is_alive()
+    engine.close()
+
+
+def test_work_that_cannot_begin_is_an_error_of_the_caller() -> None:
+    def broken() -> Any:  # noqa: ANN401 - it gives nothing
+        raise ZeroDivisionError
+
+    with SynchronousEngine(Counting.opened) as engine:
+        with pytest.raises(ZeroDivisionError):
+            engine._wait(broken)
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
+
+
+def test_what_others_wait_for_is_called_off_when_it_is_closed() -> None:
+    with ThreadPoolExecutor(1) as others:
+        with SynchronousEngine(Counting.opened) as engine:
+            waiting = others.submit(list, engine.count(hang_at=1))
+            assert engine.reached.wait(10)
+        assert isinstance(waiting.exception(30), ClosedError)
+
+
+def test_whoever_asks_a_library_that_is_closed_is_told(recwarn: pytest.WarningsRecorder) -> None:
+    engine = SynchronousEngine(Counting.opened)
+    # The thread ends, and nobody has closed the library.
+    engine._loop.call_soon_threadsafe(engine._loop.stop)
+    engine._thread.join(10)
+    with pytest.raises(ClosedError):
+        next(engine.count())
+    with pytest.raises(ClosedError):
+        engine._result(Future())
+    gc.collect()
+    assert not recwarn.list
+
+
+class Calling(Counting):
+    """Calls back while it works."""
+
+    async def call(self, what: Callable[[], object]) -> object:
+        return what()
+
+
+def test_a_callback_that_asks_the_library_again_is_told_so() -> None:
+    with SynchronousEngine(Calling.opened) as engine:
+        with pytest.raises(RuntimeError, match="when it has returned"):
+            engine.call(lambda: list(engine.count()))
+        with pytest.raises(RuntimeError, match="when it has returned"):
+            engine.call(engine.close)
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
+
+
+def test_a_stream_that_is_found_forgotten_in_the_thread_of_the_loop_is_ended_there() -> None:
+    with SynchronousEngine(Calling.opened) as engine:
+        forgotten = [engine.count()]
+        assert next(forgotten[0]) == 0
+        # Whoever has the garbage collector run frees it: here that is the loop's own thread.
+        engine.call(forgotten.clear)
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
+        assert engine.ended == ["stream", "stream"]
