@@ -85,7 +85,7 @@ bench: setup-dev ## every measure beside the field: docs/benchmarks.md; and the 
 	$(BIN)/python -m bench.rescue
 	$(BIN)/python -m bench.foreign_stores
 
-bench-quick: setup-dev ## the same measures, small, in minutes; what it writes is under .bench/quick
+bench-quick: setup-dev ## the same, small: five minutes, once the peers are installed; writes to .bench/quick
 	$(BIN)/python -m bench --quick
 
 constraints: setup-dev ## pin everything anew

@@ -2,7 +2,8 @@
 
 Makes the peers' environments, runs the measures one after the other, and writes bench/results,
 docs/benchmarks.md and its plots. A quick run writes below .bench/quick instead: its figures are
-no news.
+no news. Where some measures have never been made here, the page is written below .bench/part: the
+one in docs has all of them.
 """
 
 import argparse
@@ -35,13 +36,10 @@ NEEDED: dict[str, Sequence[str]] = {
 def main() -> int:
     given = _given()
     results = CACHE / "quick" / "results" if given.quick else ROOT / "bench" / "results"
-    docs = CACHE / "quick" if given.quick else ROOT / "docs"
     if given.page:
-        return _write_page(results, docs)
+        return _write_page(results)
     chosen = [name for name in MEASURES if not given.only or name in given.only]
-    wanted = {
-        one for name in chosen for one in NEEDED.get(name, environments.names())
-    } or environments.names()
+    wanted = {one for name in chosen for one in NEEDED.get(name, environments.names())}
     made = environments.make(CACHE / "environments", sorted(wanted), print)
     if given.environments:
         for name, python in made.pythons.items():
@@ -51,13 +49,15 @@ def main() -> int:
     for name in chosen:
         about = _measure(name, results, about, made)
         _write_about(results, about)
-    return _write_page(results, docs) or (1 if any(name in about.failed for name in chosen) else 0)
+    return _write_page(results) or (1 if any(name in about.failed for name in chosen) else 0)
 
 
 def _given() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sets, few repetitions")
-    parser.add_argument("--only", nargs="+", choices=MEASURES, default=[], metavar="NAME")
+    parser.add_argument(
+        "--only", nargs="+", action="extend", choices=MEASURES, default=[], metavar="NAME"
+    )
     parser.add_argument("--page", action="store_true", help="make only the page, of what is there")
     parser.add_argument(
         "--environments", action="store_true", help="make only those, and say where they are"
@@ -113,7 +113,7 @@ def _write_about(results: Path, about: machine.About) -> None:
     (results / "about.json").write_text(json.dumps(asdict(about), indent=1) + "\n", "utf-8")
 
 
-def _write_page(results: Path, docs: Path) -> int:
+def _write_page(results: Path) -> int:
     path = results / "about.json"
     if not path.exists():
         print("Nothing has been measured yet: run `make bench`.", file=sys.stderr)
@@ -122,8 +122,14 @@ def _write_page(results: Path, docs: Path) -> int:
     tables = {
         name: figures.read(results / f"{name}.json") for name in MEASURES if name in about.measured
     }
-    print(f"The page: {page.write(docs, tables, about).relative_to(ROOT)}")
+    print(f"The page: {page.write(place_of(about), tables, about).relative_to(ROOT)}")
     return 0
+
+
+def place_of(about: machine.About) -> Path:
+    if about.is_quick:
+        return CACHE / "quick"
+    return ROOT / "docs" if about.measured.keys() >= set(MEASURES) else CACHE / "part"
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ Mend = Callable[[], None]
 SETTINGS = {"lease_seconds": "4", "index_timeout": "3"}
 OWNERS, PLACES = ("ann", "bob", "cid"), 8
 _DRAINED = 120.0
+_CLEARED = 180.0
 QUERIES = ("search", "retrieve", "chat", "read", "original", "list")
 
 
@@ -198,8 +199,10 @@ async def _examined(owner: Owner, seen: Seen) -> None:
 
 
 async def _healthy(stack: Stack, seen: Seen) -> None:
-    """What nobody sees any more is cleared away every half minute."""
-    deadline = time.monotonic() + 60
+    """What nobody sees any more is cleared away every half minute; what a node that slept wrote when
+    it woke, a minute after it was purged.
+    """
+    deadline = time.monotonic() + _CLEARED
     while True:
         found = await asyncio.to_thread(stack.doctor)
         if found["status"] == 0:

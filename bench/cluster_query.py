@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from qdrant_client import AsyncQdrantClient
 
-from bench.libraries import write_corpus
+from bench.libraries import plain_sentences, write_corpus
 from bench.peers.asked import Corpus, batches
 from bench.peers.embedding import prepared
 from bench.peers.measure import cpu_of
@@ -161,7 +161,7 @@ def main() -> None:
 
     corpus = arguments.cache.resolve() / str(arguments.chunks) / "corpus"
     if not (corpus / "note.json").exists():
-        write_corpus(corpus, arguments.chunks, arguments.questions)
+        write_corpus(corpus, arguments.chunks, arguments.questions, plain_sentences(), "")
     work = Path(tempfile.mkdtemp(prefix="cluster-query-"))
     try:
         with clusters.cluster(work / "cluster") as cluster:

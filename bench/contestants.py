@@ -1,6 +1,7 @@
 """Who takes part in what is asked and taken in: us, the floors, and the peers, each as it is used."""
 
 from bench.figures import OURS
+from bench.running import Run
 from bench.turns import Contestant
 
 BARE, SCAN = "bare engine", "numpy's scan"
@@ -89,6 +90,14 @@ CONTESTANTS = (
         indexed=True,
     ),
 )
+
+# Of the same makers as others, and slow for their size.
+_NOT_QUICK = ("LlamaIndex, simple", "Haystack, in memory")
+
+
+def contestants(run: Run) -> list[Contestant]:
+    return [one for one in CONTESTANTS if not run.is_quick or one.name not in _NOT_QUICK]
+
 
 BY_INDEX = [one.ways[VECTOR] for one in CONTESTANTS if one.indexed]
 """What a search by vectors is called where it has an index; the floor is the bare engine."""

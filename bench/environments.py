@@ -13,12 +13,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 FILES = Path(__file__).parent / "peers"
 ALONE = "# without what it asks for"
 SECONDS = 1200
+_AT_ONCE = 3
 _REASON = re.compile(r"^(?:ERROR|error): *(.+)", re.MULTILINE)
 
 
@@ -36,14 +38,20 @@ def names() -> list[str]:
 
 def make(cache: Path, wanted: Iterable[str], say: Callable[[str], None]) -> Environments:
     """A failed one is tried again at the next call: the reason may have been the network."""
-    pythons, absent = {}, {}
-    for name in wanted:
+    pythons: dict[str, str] = {}
+    absent: dict[str, str] = {}
+
+    def take(name: str) -> None:
         try:
             pythons[name] = str(_made(cache / name, FILES / f"{name}.txt", say))
         except (OSError, subprocess.SubprocessError) as error:
             absent[name] = _reason(error)
             say(f"{name}: no environment: {absent[name]}")
-    return Environments(pythons, absent)
+
+    # One fetches while another unpacks.
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        list(threads.map(take, wanted))
+    return Environments(dict(sorted(pythons.items())), absent)
 
 
 def _made(folder: Path, file: Path, say: Callable[[str], None]) -> Path:

@@ -9,13 +9,16 @@ import json
 import random
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.environments import FILES
+from bench.machine import OWN
 from bench.peers.asked import NEAREST, Rows
 from bench.peers.measure import DIMENSIONS, OVERLAP, SIZE, on_disk
 from bench.running import Run
@@ -24,7 +27,7 @@ from bench.turns import Contestant, Seat
 from unchunk.domain import Chunking, ChunkingStrategy, Extracted
 from unchunk.library.layout import lay_out
 
-QUESTIONS = 400
+QUESTIONS = 1_000
 # What each level adds to the one above, and in how many directions: real vectors fill few. The
 # levels overlap, so that a graph with usual settings finds all but a few in a hundred.
 TOPICS, LATENT = 300, 128
@@ -32,6 +35,7 @@ OF_TOPIC, OF_DOCUMENT, OF_CHUNK, OF_QUESTION, EVERYWHERE = 0.5, 0.5, 1.0, 0.7, 0
 # Who builds a library, if not the player's own module.
 _BUILDERS = {"ours": "written"}
 _SOURCE = FILES.parents[1] / "src" / "unchunk"
+_CUTTING = [_SOURCE / "library" / "layout.py", *sorted((_SOURCE / "text").glob("*.py"))]
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _BLOCK = 10_000
 
@@ -39,10 +43,35 @@ _BLOCK = 10_000
 def corpus_of(run: Run, chunks: int) -> Path:
     """The folder of a made-up library of about so many chunks."""
     folder = run.cache / "libraries" / str(chunks) / "corpus"
-    if not (folder / "note.json").exists():
+    pool = plain_sentences()
+    # As many as are timed at least, or some would be asked twice.
+    questions = min(QUESTIONS, chunks // 3 if run.is_quick else chunks // 2)
+    files = [Path(__file__), FILES / "measure.py", *_CUTTING]
+    mark = mark_of(files, str(questions), *pool)
+    if not (folder / "note.json").exists() or _note(folder).get("mark") != mark:
         run.say(f"making up {chunks:,} chunks ...")
-        write_corpus(folder, chunks, min(QUESTIONS, chunks // 2))
+        write_corpus(folder, chunks, questions, pool, mark)
     return folder
+
+
+def plain_sentences() -> list[str]:
+    return [one.encode("ascii", "ignore").decode() for one in sentences()]
+
+
+def mark_of(files: Iterable[Path], *more: str) -> str:
+    """Changes with what is in the files, and with what else it depends on."""
+    told = [file.read_bytes() for file in files]
+    return hashlib.sha256(b"\0".join([*told, *(one.encode() for one in more)])).hexdigest()
+
+
+def source() -> list[Path]:
+    """All of ours."""
+    return sorted(_SOURCE.rglob("*.py"))
+
+
+def _note(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "note.json").read_text("utf-8"))
+    return found
 
 
 def made(
@@ -53,9 +82,10 @@ def made(
     `begin` starts it, knowing the made-up library already; only who has to build is started.
     """
     folder = corpus.parent / contestant.place
-    stamp, mark = folder.with_suffix(".made"), _mark(contestant)
+    stamp, mark = folder.with_suffix(".made"), _mark(contestant, _note(corpus)["mark"])
     if stamp.exists() and json.loads(stamp.read_text("utf-8"))["mark"] == mark:
         return folder
+    stamp.unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
     run.say(f"{contestant.name}: building {corpus.parent.name} chunks ...")
     done = begin().do("build", seconds=seconds, folder=str(folder), ways=list(contestant.ways))
@@ -72,14 +102,14 @@ def note_of(corpus: Path, contestant: Contestant) -> dict[str, float]:
     return found
 
 
-def _mark(contestant: Contestant) -> str:
-    """What is built depends on its versions, and on how it is done."""
+def _mark(contestant: Contestant, corpus: str) -> str:
+    """What is built depends on its versions, on how it is done, and on what of."""
     module = _BUILDERS.get(contestant.place, contestant.module)
-    files = [FILES / f"{module}.py", FILES / f"{contestant.environment}.txt", Path(__file__)]
-    if module == _BUILDERS["ours"]:
-        files += sorted(_SOURCE.rglob("*.py"))
-    told = [file.read_bytes() for file in files if file.exists()]
-    return hashlib.sha256(b"".join([*told, repr(contestant.ways).encode()])).hexdigest()
+    files = [FILES / f"{one}.py" for one in (module, "asked", "embedding", "playing")]
+    depends = [repr(contestant.ways), corpus]
+    if contestant.environment:
+        return mark_of([*files, FILES / f"{contestant.environment}.txt"], *depends)
+    return mark_of([*files, *source()], *depends, *map(version, OWN))
 
 
 def model_of(run: Run) -> Path:
@@ -89,23 +119,23 @@ def model_of(run: Run) -> Path:
     from unchunk.adapters.embed.weights import Pack
     from unchunk.adapters.models.registry import find
 
-    folder = run.cache / "model"
-    if not (folder / "model.onnx").exists():
-        model = local_model(DEFAULT_MODEL)
+    folder, model = run.cache / "model", local_model(DEFAULT_MODEL)
+    stamp, mark = folder / "made", mark_of(sorted((_SOURCE / "adapters" / "embed").glob("*.py")))
+    if not stamp.exists() or stamp.read_text("ascii") != mark:
         files = find(model.requirement, model.files, Path.home() / ".unchunk" / "models")
         pack = Pack(files[model.weights.path].read_bytes())
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tokenizer.json").write_bytes(pack.tokenizer())
         (folder / "model.onnx").write_bytes(to_onnx(pack.encoder(), model.pooling))
+        stamp.write_text(mark, "ascii")
     return folder
 
 
-def write_corpus(folder: Path, chunks: int, questions: int) -> None:
+def write_corpus(folder: Path, chunks: int, questions: int, pool: Sequence[str], mark: str) -> None:
     """About `chunks` chunks, in documents of some 50; the note is written last, when all is there."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     rng = random.Random(5)
-    pool = [one.encode("ascii", "ignore").decode() for one in sentences()]
     chunking = Chunking(ChunkingStrategy("chars", SIZE, OVERLAP), "boundary")
     rows: list[tuple[int, int, int, int]] = []
     spans: list[tuple[int, int]] = []
@@ -129,7 +159,7 @@ def write_corpus(folder: Path, chunks: int, questions: int) -> None:
     asked = [_question(rng, text[rows[at][2] : rows[at][3]]) for at in chosen]
     (folder / "questions.json").write_text(json.dumps(asked), "utf-8")
     min_score = _write_vectors(folder, [row[0] for row in rows], topics, chosen)
-    note = {"chunks": len(rows), "questions": questions, "min_score": min_score}
+    note = {"chunks": len(rows), "questions": questions, "min_score": min_score, "mark": mark}
     (folder / "note.json").write_text(json.dumps(note), "utf-8")
 
 

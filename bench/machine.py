@@ -15,6 +15,7 @@ from pathlib import Path
 from bench import environments
 
 ROOT = Path(__file__).parents[1]
+_WRITTEN = (":!docs/benchmarks*", ":!docs/recovery.md")
 OWN = ("unchunk", "numpy", "qdrant-edge-py", "onnxruntime", "pypdfium2")
 
 
@@ -61,9 +62,16 @@ def _processor() -> str:
 
 
 def _commit() -> str:
-    """Nothing where there is no repository; `-dirty` where files are not as committed."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]
+    """Nothing where there is no repository; `-dirty` where files are not as committed, but for
+    the pages that are written here.
+    """
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        changed = _git("status", "--porcelain", "-uno", "--", ".", *_WRITTEN)
+        return _git("rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return ""
+
+
+def _git(*command: str) -> str:
+    done = ["git", "-C", str(ROOT), *command]
+    return subprocess.run(done, capture_output=True, text=True, check=True).stdout.strip()

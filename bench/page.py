@@ -10,17 +10,17 @@ from bench.figures import OURS, Cell, Row, Table
 from bench.machine import About
 
 _COLUMNS = 4
+_AIM = re.compile(r", (met|missed)\b")
 _INTRO = """# Measured against the field
 
-Everything here was measured by `make bench`, each table side by side in one run: each contestant in
-a process and an environment of its own, taking turns, the same texts for all, and the same chunks
-and vectors where those are not what is measured. A figure is the median of its repetitions, with
+Everything here was measured by `make bench`, each table side by side in one run: contestants take
+turns, each library in a process and an environment of its own, the same texts for all, and the same
+chunks and vectors where those are not what is measured. A figure is the median of its repetitions, with
 half of the distance between the quartiles as its spread (±); one without a spread was measured once.
 Times, and megabytes or pages in a second, are by CPU time of the process and of all that it started,
 and in brackets by wall time; questions in a second are by wall time. *The floor* does the least that
 ours must do, such as a bare call of its engine. A ratio above 1 says that ours is better. *Level* is
-what differs by less than the two spreads. Aims are judged pair by pair of repetitions. Read the
-ratios: the figures are of one machine.
+what differs by less than the two spreads. Read the ratios: the figures are of one machine.
 """
 
 
@@ -45,7 +45,7 @@ def _all(tables: Mapping[str, Sequence[Table]]) -> list[Table]:
 def _page(tables: Mapping[str, Sequence[Table]], about: About) -> Iterator[str]:
     yield _INTRO
     if about.is_quick:
-        yield "**A quick run**: small sets and few repetitions. It shows that all works, no more.\n"
+        yield "**A quick run**: small sets, few repetitions, not all peers. It shows that it works, no more.\n"
     yield from _about(about)
     yield from _summary(_all(tables))
     for table in _all(tables):
@@ -88,6 +88,10 @@ def _summary(tables: Sequence[Table]) -> Iterator[str]:
         ratio = _ratio(row, row.best_peer)
         why = row.why or "Not looked into yet."
         yield f"| {table.title}: {row.what} | {row.best_peer} | {ratio} | {why} |"
+    yield "\n### Aims\n"
+    for table in tables:
+        link = f"[{table.title}](#{_anchor(table.title)})"
+        yield from (f"- {link}: {aim}" for aim in table.targets if _AIM.search(aim))
     yield ""
 
 

@@ -20,6 +20,7 @@ _STYLE = """
  .peer0 { fill: #5b8def; stroke: #5b8def } .peer1 { fill: #b06fd8; stroke: #b06fd8 }
  .peer2 { fill: #d9822b; stroke: #d9822b } .peer3 { fill: #c94f7c; stroke: #c94f7c }
  .peer4 { fill: #3aa6a6; stroke: #3aa6a6 } .peer5 { fill: #a08a2c; stroke: #a08a2c }
+ text.floor { fill: #8c959f } text { stroke: none !important }
  path { fill: none !important; stroke-width: 2 } path.ours { stroke-width: 3 }
  path.floor { stroke-dasharray: 5 4 } .axis { stroke: #8c959f; stroke-width: 1 }
  @media (prefers-color-scheme: dark) {
@@ -97,7 +98,7 @@ def growth(name: str, points: Sequence[tuple[float, Row]]) -> str:
         )
         parts += [f'<path class="{kind}" d="M{path}"/>', *dots]
         last = max(up.at(line[-1][1]) + 4, last + 14)
-        parts.append(_text(WIDTH - 190, last, who, "name" if who == OURS else ""))
+        parts.append(_text(WIDTH - 190, last, who, f"name {kind}" if who == OURS else kind))
     return _svg(max(_HEIGHT, int(last) + 10), parts)
 
 

@@ -3,16 +3,17 @@
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from bench.contestants import CONTESTANTS
+from bench.contestants import contestants
 from bench.libraries import made
 from bench.peers.asked import Corpus, Span
-from bench.turns import Contestant, Field, Seat, Sheet, seat
+from bench.turns import Contestant, Field, Seat, Sheet, Told, TurnError, seat
 
 BATCH = 20
-WARM = 20
 _TRIED = 3
 # Seconds: who takes longer for one question is not tried further, and is asked once.
 _LONG, _SLOW = 2.0, 5.0
+# How many batches' time a look may take.
+_LOOKING = 10
 BUILDING, OPENING, ASKING = 1500.0, 300.0, 240.0
 
 
@@ -21,13 +22,15 @@ Looked = tuple[list[str], list[list[Span]]]
 
 
 class Questions:
-    """Slices of a library's questions, so that nobody who remembers is asked the same again."""
+    """A library's questions one after the other: whoever remembers what it was asked gains nothing."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._all = corpus.questions
+        self.asked = 0
 
-    def slice(self, first: int, count: int) -> list[str]:
+    def some(self, count: int) -> list[str]:
         """Round and round, where there are few."""
+        first, self.asked = self.asked, self.asked + count
         return [self._all[at % len(self._all)] for at in range(first, first + count)]
 
 
@@ -39,9 +42,11 @@ class Asking:
 
     def __init__(self, field: Field, corpus: Path) -> None:
         self.field, self._corpus = field, corpus
-        self._budget = 0.3 if field.run.is_quick else 1.0
+        self._budget = 0.15 if field.run.is_quick else 1.0
+        self._all = contestants(field.run)
         self.data = Corpus(corpus)
         self.questions = Questions(self.data)
+        self._warming = self.questions.some(1 + _TRIED)
         self.paces: dict[tuple[str, str], float] = {}
         self.held: dict[str, int] = {}
         """Bytes of memory that the open library of each one takes, once it was asked."""
@@ -51,7 +56,7 @@ class Asking:
     ) -> None:
         """Have those named, or all, open their libraries."""
         self.build(names)
-        chosen = [one for one in CONTESTANTS if names is None or one.name in set(names)]
+        chosen = [one for one in self._all if names is None or one.name in set(names)]
         able = [one for one in chosen if one.name not in self.field.missing]
 
         def begin(one: Contestant, its: Seat) -> None:
@@ -61,7 +66,7 @@ class Asking:
 
     def build(self, names: Iterable[str] | None = None) -> None:
         """Have those named, or all, make what libraries are not there."""
-        for one in CONTESTANTS:
+        for one in self._all:
             if not one.shares and (names is None or one.name in set(names)):
                 with self.field.leaving(one.name):
                     self._build(one)
@@ -87,44 +92,54 @@ class Asking:
         its.do("open", seconds=OPENING, folder=str(folder), ways=list(ways))
         for way in ways:
             # The first may load what others do not.
-            took = its.do("ask", seconds=ASKING, way=way, questions=self.questions.slice(0, 1))
-            pace = took.wall
+            first, some = self._warming[:1], self._warming[1:]
+            pace = self._asked(contestant, its, "ask", way, first).wall
             if pace < _LONG:
-                some = self.questions.slice(1, _TRIED)
-                pace = its.do("ask", seconds=ASKING, way=way, questions=some).wall / len(some)
+                pace = self._asked(contestant, its, "ask", way, some).wall / len(some)
             self.paces[contestant.name, way] = pace
         self.held[contestant.name] = its.do("spent").value - before
 
-    def ask(self, sheet: Sheet, way: str, row: str, number: int, first: int) -> None:
+    def ask(self, sheet: Sheet, way: str, row: str, number: int) -> None:
         """Everybody who has that way, the `number`-th time; milliseconds for a question."""
+        batch = self.questions.some(BATCH)
         for one, its in self.field.each(number):
             pace = self.paces.get((one.name, way))
             if pace is None or (pace > _SLOW and number):
                 continue
-            some = self.questions.slice(first, self.count(pace))
+            some = batch[: self.count(pace)]
             with self.field.leaving(one.name):
-                took = its.do("ask", seconds=ASKING, way=way, questions=some)
+                took = self._asked(one, its, "ask", way, some)
                 each = 1000 / len(some)
                 sheet.note(row, one.ways[way], took.cpu * each, took.wall * each)
 
-    def ask_at_once(self, sheet: Sheet, way: str, clients: int, number: int, first: int) -> None:
+    def ask_at_once(self, sheet: Sheet, way: str, clients: int, number: int) -> None:
         """As `ask`, by several clients: milliseconds of CPU, and questions for each second."""
+        batch = self.questions.some(2 * BATCH)
         for one, its in self.field.each(number):
             pace = self.paces.get((one.name, way))
             if pace is None or pace > _SLOW / 2 or (pace > self._budget / 4 and number):
                 continue
-            some = self.questions.slice(first, max(clients, 2 * self.count(pace)))
+            some = batch[: max(clients, 2 * self.count(pace))]
             with self.field.leaving(one.name):
-                took = its.do(
-                    "ask_at_once", seconds=ASKING, way=way, questions=some, clients=clients
-                )
+                took = self._asked(one, its, "ask_at_once", way, some, clients=clients)
                 sheet.note(f"{way} CPU", one.ways[way], took.cpu * 1000 / len(some))
                 sheet.note(f"{way} rate", one.ways[way], len(some) / took.wall)
 
-    def look(self, contestant: Contestant, way: str, first: int, most: int) -> Looked:
+    def _asked(
+        self, one: Contestant, its: Seat, what: str, way: str, some: Sequence[str], **more: int
+    ) -> Told:
+        """Whoever finds nothing is no measure for others: it leaves."""
+        took = its.do(what, seconds=ASKING, way=way, questions=list(some), **more)
+        if took.value < len(some):
+            raise TurnError(
+                f"{one.name}: {way}: {took.value} of {len(some)} questions found anything"
+            )
+        return took
+
+    def look(self, contestant: Contestant, way: str, some: Sequence[str]) -> Looked:
         """What it found for some questions: as many as it answers in a few seconds."""
         pace = self.paces[contestant.name, way]
-        asked = self.questions.slice(first, max(1, min(most, int(10 * self._budget / pace))))
+        asked = list(some[: max(1, int(_LOOKING * self._budget / pace))])
         told = self.field.seats[contestant.name].do(
             "look", seconds=ASKING, way=way, questions=asked
         )

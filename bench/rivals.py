@@ -3,6 +3,7 @@
 Asks for what they cut, embeds it, and tells them what is nearest: they need no model.
 """
 
+import asyncio
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,9 @@ PLAYERS = {
     "dsrag": ("quality_dsrag", "dsRAG"),
 }
 _NO_RANKS = ("chunkers", "dsrag")  # contexts are all they make
+_NOT_QUICK = ("txtai",)  # loads PyTorch each time
 SECONDS = 1800
+_AT_ONCE = 2  # nothing is timed here
 
 
 class PeerError(Exception):
@@ -71,28 +74,38 @@ async def answers(
             "vectors": str(folder / "vectors.npy"),
             "asked": str(folder / "asked.npy"),
         }
-        for environment, (module, called) in PLAYERS.items():
-            if environment in _NO_RANKS and not contexts:
-                continue
+        turns = asyncio.Semaphore(_AT_ONCE)
+
+        async def ask(environment: str) -> dict[str, Any]:
+            module, called = PLAYERS[environment]
+            if run.is_quick and environment in _NOT_QUICK:
+                raise PeerError("a quick run does without it")
             if environment not in run.pythons:
-                given.missing[called] = run.absent.get(environment, "it has no environment here")
-                continue
-            run.say(f"  {called}")
-            play = _Playing(run.pythons[environment], module, folder)
-            try:
+                raise PeerError(run.absent.get(environment, "it has no environment here"))
+            play = _Playing(run.pythons[environment], module, folder / environment)
+            async with turns:
+                run.say(f"  {called}")
                 own = {}
                 if contexts:
-                    for way, spans in play({"do": "cut", "texts": request["texts"]}).items():
+                    cut = await play({"do": "cut", "texts": request["texts"]})
+                    for way, spans in cut.items():
                         said = [it.texts[name][start:end] for name, start, end in spans]
                         own[way] = nearest(await vectors.embed(said, "document"), asked)
                 what = "show" if contexts else "rank"
-                done = play({"do": what, "asked": {**request, "own": own}})
-            except PeerError as error:
-                given.missing[called] = str(error)
-                run.say(f"  {called} is left out: {error}")
-                continue
-            given.ranked |= done["ranked"]
-            given.shown |= done.get("shown", {})
+                return await play({"do": what, "asked": {**request, "own": own}})
+
+        chosen = [one for one in PLAYERS if contexts or one not in _NO_RANKS]
+        done = await asyncio.gather(*map(ask, chosen), return_exceptions=True)
+    for environment, found in zip(chosen, done, strict=True):
+        if isinstance(found, PeerError):
+            _, called = PLAYERS[environment]
+            given.missing[called] = str(found)
+            run.say(f"  {called} is left out: {found}")
+        elif isinstance(found, BaseException):
+            raise found
+        else:
+            given.ranked |= found["ranked"]
+            given.shown |= found.get("shown", {})
     return given
 
 
@@ -108,10 +121,14 @@ def nearest(rows: Vectors, asked: Vectors) -> list[Near]:
 
 class _Playing:
     def __init__(self, python: str, module: str, folder: Path) -> None:
+        folder.mkdir()
         self._command = [python, "-m", f"bench.peers.{module}"]
         self._request, self._answer = folder / "request.json", folder / "answer.json"
 
-    def __call__(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    async def __call__(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        return await asyncio.to_thread(self._play, request)
+
+    def _play(self, request: Mapping[str, Any]) -> dict[str, Any]:
         self._request.write_text(json.dumps(request), "utf-8")
         command = [*self._command, str(self._request), str(self._answer)]
         try:

@@ -4,7 +4,7 @@ from bench.contestants import BARE, BY_INDEX, BY_SCAN, CONTEXT, SCAN, VECTOR
 from bench.figures import OURS, Row, Table
 from bench.libraries import corpus_of
 from bench.measures.asking import ELSEWHERE, WIDENS
-from bench.questions import BATCH, WARM, Asking
+from bench.questions import Asking
 from bench.running import Run
 from bench.turns import Sheet, entered
 
@@ -30,14 +30,13 @@ def measure(run: Run, sizes: tuple[int, ...] = ()) -> list[Table]:
             asking.enter(_names(size, is_quick=run.is_quick), _WAYS)
             for number in range(min(run.repeats, _REPEATS)):
                 for way in _WAYS:
-                    first = WARM + number * BATCH
-                    asking.ask(sheet, way, f"{way}, {size:,} chunks", number, first)
+                    asking.ask(sheet, way, f"{way}, {size:,} chunks", number)
             missing |= {f"{name}, {size:,} chunks": why for name, why in field.missing.items()}
     if run.is_quick:
         missing["peers"] = "they take part in the full run"
     elif sizes[-1] > _LARGE:
         missing[f"all other peers, more than {_LARGE:,} chunks"] = (
-            "to build their libraries takes too long here"
+            "by what 50,000 take, to build and open a library of each takes five to twenty minutes"
         )
     rows = []
     for way, names, floor, note, why in (

@@ -1,13 +1,17 @@
 """How well questions are answered, beside the peers: same texts, same model, same questions."""
 
 import asyncio
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 
 from bench.contexts import Outcome, as_many, counting, outcome
 from bench.figures import OURS, Better, Cell, Row, Table
 from bench.known import DATA, Known, known, library
+from bench.libraries import mark_of, source
+from bench.machine import OWN
 from bench.paired import SURE, behind, differences
 from bench.peers.quality_asked import FEW, grown
 from bench.rivals import answers
@@ -59,8 +63,8 @@ _DOCUMENTS = (
     "Which documents answer is known. Ours is a library with default settings, asked as a user asks;"
     " the peers rank the same chunks, with the same model's vectors, and search by words beside it, as"
     " their pages advise. In a conversation, ours is given what was said before; the peers, whose"
-    " ways with it need a chat model, are asked the question alone, with which they find more than"
-    " with the earlier questions put before it. All of these sets were in view when our defaults were chosen: other sets decide."
+    " ways with it need a chat model, are asked the question alone. All of these sets were in view when our"
+    " defaults were chosen: other sets decide."
 )
 _SPANS = (
     "Which characters answer is known; recall is how many of them are in the context. Ours has a"
@@ -123,7 +127,7 @@ async def _measure(run: Run, names: Sequence[str]) -> list[Table]:
                 continue
             run.say(f"{name} ...")
             asked = (DOCUMENTS | SPANS)[name](DATA / name)
-            async with library(folder / name, vectors) as engine:
+            async with library(_anew(folder / name), vectors) as engine:
                 it = await known(engine, asked)
                 if run.is_quick:
                     it = replace(it, asked=it.asked.sample(SAMPLE))
@@ -139,6 +143,15 @@ async def _measure(run: Run, names: Sequence[str]) -> list[Table]:
         spans.table("Answers in so many tokens", _SPANS + _SAME),
         twice.table("Characters that a context has twice", _TWICE),
     ]
+
+
+def _anew(home: Path) -> Path:
+    """What it holds was cut and read by an earlier state of ours, unless its mark says otherwise."""
+    stamp, mark = home.with_suffix(".made"), mark_of(source(), *map(version, OWN))
+    if not stamp.exists() or stamp.read_text("ascii") != mark:
+        shutil.rmtree(home, ignore_errors=True)
+        stamp.write_text(mark, "ascii")
+    return home
 
 
 async def _documents(
@@ -231,7 +244,7 @@ async def _contexts(engine: Engine, it: Known, amount: Amount) -> list[Outcome]:
     for question in it.asked.questions:
         evidence = await engine.retrieve(question.text, amount=amount)
         if evidence.notes:
-            raise SystemExit(f"ours is less than it should be: {evidence.notes}")
+            raise RuntimeError(f"ours is less than it should be: {evidence.notes}")
         shown = [
             Range(it.ids[one.name], passage.start, passage.start + len(passage.text))
             for one in evidence.documents

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from bench.contestants import BARE, CONTESTANTS, HYBRID, SCAN, VECTOR
+from bench.contestants import BARE, HYBRID, SCAN, VECTOR, contestants
 from bench.figures import OURS, Cell, Row, Table
 from bench.libraries import corpus_of, model_of
 from bench.questions import OPENING, Asking
@@ -57,13 +57,14 @@ _WHY = (
 
 
 def measure(run: Run, chunks: int = 0) -> list[Table]:
-    return [_imports(run), _first_answers(run, chunks or (2_000 if run.is_quick else 50_000))]
+    return [_imports(run), _first_answers(run, chunks or (1_000 if run.is_quick else 50_000))]
 
 
 def _imports(run: Run) -> Table:
     sheet, missing = Sheet(), dict[str, str]()
-    # The first brings files into memory, and has them compiled.
-    for number in range(1 + (2 if run.is_quick else run.repeats)):
+    # The first brings files into memory, and has them compiled; a quick run has no other.
+    only = 1 if run.is_quick else 0
+    for number in range(only, 1 + (only or run.repeats)):
         for name, (environment, package, taken) in _IMPORTS.items():
             if name in missing:
                 continue
@@ -128,7 +129,7 @@ def _first_answers(run: Run, chunks: int) -> Table:
     alone = Contestant(ALONE, "nothing", ways={VECTOR: ALONE})
     with entered(run) as field:
         Asking(field, corpus).build()
-        able = [one for one in CONTESTANTS if one.name not in (BARE, SCAN)]
+        able = [one for one in contestants(run) if one.name not in (BARE, SCAN)]
         chosen = [one for one in (alone, *able) if one.name not in field.missing]
         slow: set[str] = set()
         for number in range(1 if run.is_quick else _ROUNDS):
@@ -185,6 +186,6 @@ def _targets(cells: dict[str, Cell]) -> list[str]:
         met = "met" if share <= HALF else "missed"
         lines.append(
             f"first answer in at most half of the {what} of the fastest peer, {best}: "
-            f"{share:.2f} of it, {met}"
+            f"{share:.2f} of it, {met}" + (f". {_WHY}" if met == "missed" else "")
         )
     return lines

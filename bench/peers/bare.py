@@ -2,7 +2,8 @@
 
 `engine` makes the very calls that our questions make, on a copy of our shard; it has to be opened
 before our library is. `scan` multiplies all vectors with the question's. `points` takes documents
-in, cut and embedded beforehand as ours are: points in, flushed now and then, optimized, closed.
+in, cut and embedded beforehand as ours are: points in, flushed now and then, optimized, closed. One
+that is deleted or replaced is flushed.
 """
 
 import asyncio
@@ -15,11 +16,12 @@ import numpy as np
 import qdrant_edge as engine
 
 from bench.peers.asked import NEAREST, Corpus, Rows
-from bench.peers.embedding import Embedding
+from bench.peers.embedding import Embedding, table
 from bench.peers.measure import DIMENSIONS, OVERLAP, SIZE
 from bench.peers.playing import Document, Player
 from bench.peers.recorded import Calls, by_terms, by_vector, recording
 from bench.peers.written import OWNER, bare_of, open_given, settings_of
+from unchunk.adapters.index.edge_home import Home
 from unchunk.adapters.index.edge_shard import Shard
 from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
 from unchunk.domain import Chunking, ChunkingStrategy, Extracted
@@ -39,35 +41,6 @@ class Cut(NamedTuple):
 
 
 class BareEngine(Player):
-    def prepare(
-        self,
-        documents: Iterable[Document],
-        embedding: Embedding,
-        folder: Path,  # noqa: ARG002
-    ) -> list[Cut]:
-        return [cut(one.path, embedding) for one in documents if one.path]
-
-    def build(
-        self,
-        documents: list[Cut],
-        embedding: Embedding,  # noqa: ARG002 -- all are embedded
-        folder: Path,
-        wanted: Collection[str],  # noqa: ARG002
-    ) -> int:
-        lexicon = engine.Bm25(
-            engine.Bm25Config(language="english", ascii_folding=True, avg_len=128.0)
-        )
-        shard = Shard.create(folder / "shard", DIMENSIONS)
-        for at, document in enumerate(documents):
-            shard.put(list(points(document, lexicon)))
-            if at % _DOCUMENTS_PER_FLUSH == _DOCUMENTS_PER_FLUSH - 1:
-                shard.flush()
-        shard.flush()
-        shard.optimize()
-        shard.flush()
-        shard.close()
-        return sum(len(document.texts) for document in documents)
-
     def open(self, folder: Path, embedding: Embedding, wanted: Collection[str]) -> None:
         owner: Any = engine.FieldCondition(key="owner", match=engine.MatchValue(OWNER))
         self._filter = engine.Filter(must=[owner])
@@ -75,6 +48,8 @@ class BareEngine(Player):
         assert corpus is not None, "it is asked about a made-up library"
         recorded = asyncio.run(record(folder, embedding, corpus, wanted))
         self._names: dict[str, str] = recorded.names
+        # As the process of our index does, or each question would pay for what it first touches.
+        Home(bare_of(folder)).read_ahead()
         self._shard = engine.EdgeShard.load(str(bare_of(folder)))
         lexicon = Bm25Lexicon()
         self._asked: dict[str, dict[str, Calls]] = {
@@ -114,9 +89,73 @@ class BareEngine(Player):
             at = payload["chunk_index"]
             yield self._names[payload["document"]], at, at
 
+    def count(self, found: Any) -> int:  # noqa: ANN401
+        return sum(map(len, found))
+
     def close(self) -> None:
         if self.ways:
             self._shard.close()
+
+
+class BarePoints(Player):
+    """Takes documents in as points, deletes and replaces them."""
+
+    def __init__(self, variant: str) -> None:
+        super().__init__(variant)
+        self._shard: Shard | None = None
+        self._embedding = table()
+        self._lexicon = engine.Bm25(
+            engine.Bm25Config(language="english", ascii_folding=True, avg_len=128.0)
+        )
+
+    def prepare(
+        self,
+        documents: Iterable[Document],
+        embedding: Embedding,
+        folder: Path,  # noqa: ARG002
+    ) -> list[Cut]:
+        return [cut(one.path, embedding) for one in documents if one.path]
+
+    def build(
+        self,
+        documents: list[Cut],
+        embedding: Embedding,  # noqa: ARG002 -- all are embedded
+        folder: Path,
+        wanted: Collection[str],  # noqa: ARG002
+    ) -> int:
+        shard = Shard.create(folder / "shard", DIMENSIONS)
+        for at, document in enumerate(documents):
+            self._put(shard, document)
+            if at % _DOCUMENTS_PER_FLUSH == _DOCUMENTS_PER_FLUSH - 1:
+                shard.flush()
+        shard.flush()
+        shard.optimize()
+        shard.flush()
+        shard.close()
+        return sum(len(document.texts) for document in documents)
+
+    def open(self, folder: Path, embedding: Embedding, wanted: Collection[str]) -> None:  # noqa: ARG002
+        self._shard, self._embedding = Shard.load(folder / "shard"), embedding
+
+    def delete(self, name: str) -> None:
+        assert self._shard is not None, "it is open"
+        self._shard.delete(name, None)
+        self._shard.flush()
+
+    def replace(self, document: Document) -> None:
+        assert self._shard is not None, "it is open"
+        assert document.path is not None, "it is a file"
+        self._shard.delete(document.name, None)
+        self._put(self._shard, cut(document.path, self._embedding))
+        self._shard.flush()
+
+    def close(self) -> None:
+        if self._shard is not None:
+            self._shard.close()
+            self._shard = None
+
+    def _put(self, shard: Shard, document: Cut) -> None:
+        shard.put(list(points(document, self._lexicon)))
 
 
 class Recorded(NamedTuple):
@@ -203,4 +242,5 @@ def points(document: Cut, lexicon: engine.Bm25) -> Iterator[engine.Point]:
 
 
 def player(variant: str) -> Player:
-    return Scan(variant) if variant == "scan" else BareEngine(variant)
+    kinds: dict[str, type[Player]] = {"scan": Scan, "points": BarePoints, "engine": BareEngine}
+    return kinds[variant](variant)

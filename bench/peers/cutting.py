@@ -85,30 +85,33 @@ def _ours() -> Jobs:
 
 
 def _floor() -> Jobs:
-    """What any must do at least: slices; words split and joined; tokens encoded and decoded."""
+    """What any must do at least: find the words or tokens, if these are counted, and slice."""
+    from unchunk.text.tokens import get_encoding
+
+    encode = get_encoding("cl100k_base").encode
 
     def chars(size: int, step: int) -> Callable[[], Cut]:
         return lambda: lambda text: [text[at : at + size] for at in range(0, len(text), step)]
 
-    def words(text: str) -> list[str]:
-        found = text.split()
-        return [" ".join(found[at : at + 320]) for at in range(0, len(found), 240)]
-
-    def tokens(size: int, step: int) -> Callable[[], Cut]:
+    def counted(
+        found: Callable[[str], Sequence[object]], size: int, step: int
+    ) -> Callable[[], Cut]:
         def cut(text: str) -> list[str]:
-            encoding = _tiktoken()
-            ids = encoding.encode_ordinary(text)
-            return [encoding.decode(ids[at : at + size]) for at in range(0, len(ids), step)]
+            count = len(found(text))
+            each = len(text) / max(count, 1)
+            return [
+                text[round(at * each) : round((at + size) * each)] for at in range(0, count, step)
+            ]
 
         return lambda: cut
 
     return {
         "window of 1000/200 chars": chars(1000, 800),
-        "window of 320/80 words": lambda: words,
-        "window of 800/400 tokens": tokens(800, 400),
+        "window of 320/80 words": counted(str.split, 320, 240),
+        "window of 800/400 tokens": counted(encode, 800, 400),
         "boundary at 1000/200 chars": chars(1000, 800),
         "boundary at 1000/0 chars": chars(1000, 1000),
-        "boundary at 400/80 tokens": tokens(400, 320),
+        "boundary at 400/80 tokens": counted(encode, 400, 320),
         "Markdown at 1000/200 chars": chars(1000, 800),
     }
 

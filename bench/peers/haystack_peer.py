@@ -179,6 +179,9 @@ class Haystack(Player):
             first, _, last = place.partition("-")
             yield name, int(first), int(last or first)
 
+    def count(self, found: Any) -> int:  # noqa: ANN401
+        return len(found["context_documents"] if isinstance(found, dict) else found)
+
     def delete(self, name: str) -> None:
         self._store.delete_documents([f"{name}_{at}" for at in range(self._count(name))])
         self._counts.pop(name)

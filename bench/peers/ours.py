@@ -119,17 +119,21 @@ class Ours(Player):
         found: list[Any] = self._run(ask())
         return found
 
-    def ask_at_once(self, way: str, questions: Sequence[str], clients: int) -> None:
-        waiting = iter(questions)
+    def ask_at_once(self, way: str, questions: Sequence[str], clients: int) -> list[Any]:
+        waiting, found = iter(questions), list[Any]()
 
         async def client() -> None:
             for question in waiting:
-                await self._asks[way](question)
+                found.append(await self._asks[way](question))
 
         async def all_of_them() -> None:
             await asyncio.gather(*(client() for _ in range(clients)))
 
         self._run(all_of_them())
+        return found
+
+    def count(self, found: Any) -> int:  # noqa: ANN401
+        return len(found if isinstance(found, list) else found.hits)
 
     def shown(self, found: Any, corpus: Corpus) -> list[Span]:  # noqa: ANN401
         return list(self._spans(found, corpus))

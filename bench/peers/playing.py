@@ -97,9 +97,13 @@ class Player:
     def ask(self, way: str, questions: Sequence[str]) -> list[Any]:
         return [self.ways[way](question) for question in questions]
 
-    def ask_at_once(self, way: str, questions: Sequence[str], clients: int) -> None:
+    def ask_at_once(self, way: str, questions: Sequence[str], clients: int) -> list[Any]:
         with ThreadPoolExecutor(clients) as pool:
-            list(pool.map(self.ways[way], questions))
+            return list(pool.map(self.ways[way], questions))
+
+    def count(self, found: Any) -> int:  # noqa: ANN401 -- each library has its own
+        """How many things an answer has."""
+        return len(found)
 
     def delete(self, name: str) -> None:
         raise NotImplementedError
@@ -109,10 +113,6 @@ class Player:
 
     def close(self) -> None:
         """Leave what is open."""
-
-
-def _has_found(answer: Any) -> bool:  # noqa: ANN401 -- each library has its own
-    return bool(len(answer)) if hasattr(answer, "__len__") else answer is not None
 
 
 class Took(NamedTuple):
@@ -163,10 +163,14 @@ class Game:
 
     def ask(self, way: str, questions: list[str]) -> Took:
         """Tells how many of the questions found something."""
-        return took(lambda: sum(map(_has_found, self._player.ask(way, questions))))
+        return self._having_found(took(lambda: self._player.ask(way, questions)))
 
     def ask_at_once(self, way: str, questions: list[str], clients: int) -> Took:
-        return took(lambda: self._player.ask_at_once(way, questions, clients))
+        return self._having_found(took(lambda: self._player.ask_at_once(way, questions, clients)))
+
+    def _having_found(self, done: Took) -> Took:
+        found: Any = done.value
+        return done._replace(value=sum(bool(self._player.count(one)) for one in found))
 
     def look(self, way: str, questions: list[str]) -> Took:
         """What was found for each question, as spans of documents."""

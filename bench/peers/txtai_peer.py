@@ -53,16 +53,16 @@ class Txtai(Player):
             "hybrid": lambda question: made.search(question, NEAREST),
         }
 
-    def ask_at_once(self, way: str, questions: Sequence[str], clients: int) -> None:
+    def ask_at_once(self, way: str, questions: Sequence[str], clients: int) -> list[Any]:
         """It is not made for threads: its cursor fails them, so one waits for the other."""
         lock, ask = Lock(), self.ways[way]
 
-        def alone(question: str) -> None:
+        def alone(question: str) -> Any:  # noqa: ANN401
             with lock:
-                ask(question)
+                return ask(question)
 
         with ThreadPoolExecutor(clients) as pool:
-            list(pool.map(alone, questions))
+            return list(pool.map(alone, questions))
 
     def read(self, found: list[dict[str, Any]]) -> Iterator[tuple[str, int, int]]:
         for one in found:

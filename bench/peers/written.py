@@ -1,19 +1,21 @@
 """A library of ours that is written at once by its own parts, and how one is opened with any vectors.
 
-Texts by the catalog, points by the shard, which is then optimized at once. A copy of that shard
-is for the bare engine.
+Texts and kept vectors by the catalog, originals as files, points by the shard, which is then
+optimized at once. A copy of that shard is for the bare engine.
 """
 
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
+from uuid import UUID
 
 from bench.peers.asked import Corpus, batches
 from bench.peers.embedding import Embedding
 from bench.peers.measure import DIMENSIONS, OVERLAP, SIZE
-from unchunk.adapters.catalog import SqlCatalog, open_database
+from unchunk.adapters.catalog import SqlCatalog, SqlVectorCache, open_database
 from unchunk.adapters.embed.models import DEFAULT_MODEL, local_model
 from unchunk.adapters.index.edge_home import Home
 from unchunk.adapters.index.edge_optimize import copy
@@ -22,12 +24,15 @@ from unchunk.adapters.index.packing import pack
 from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
 from unchunk.domain import Chunk, ChunkKey, EmbedderIdentity, Space, Whole
 from unchunk.engine import Engine
+from unchunk.library.embedding import digest
+from unchunk.library.keys import blob_key
 from unchunk.ports import Embedder, Point, Role, Vectors
 from unchunk.settings import Settings
 from unchunk.wiring import libraries as wiring
 
 _AT_ONCE = 40  # documents
 OWNER = "local"
+_DAY = date(2026, 1, 1)
 
 
 class Given:
@@ -83,13 +88,18 @@ async def write(home: Path, embedding: Embedding, corpus: Corpus) -> None:
     for left in (home, bare_of(home)):
         shutil.rmtree(left, ignore_errors=True)
     await (await open_given(settings_of(home), embedding)).close()
-    catalog = SqlCatalog(await open_database(home / "catalog.sqlite"))
+    database = await open_database(home / "catalog.sqlite")
+    catalog, cache = SqlCatalog(database), SqlVectorCache(database)
+    fingerprint = Given(embedding).identity.fingerprint
     space = Space((await catalog.notes())["active space"], DIMENSIONS)
     place = Home(home / "index" / "edge" / space.name)
     path = place.fresh()
     shard = Shard.create(path, DIMENSIONS)
     for some in batches(range(len(corpus.documents)), _AT_ONCE):
         wholes = [await begun(catalog, corpus, number, space.name) for number in some]
+        for number, whole in zip(some, wholes, strict=True):
+            keep_original(home, whole)
+            await cache.keep(OWNER, fingerprint, whole.version.document, vectors_of(corpus, number))
         points = [
             point
             for number, whole in zip(some, wholes, strict=True)
@@ -111,8 +121,9 @@ async def begun(catalog: SqlCatalog, corpus: Corpus, number: int, space: str) ->
     start, end = corpus.documents[number].tolist()
     text = corpus.text[start:end]
     checksum = sha256(text.encode()).hexdigest()
+    blob = blob_key(OWNER, _DAY, UUID(int=number))
     document = await catalog.begin(
-        OWNER, "", corpus.name(number), checksum=checksum, size=len(text), blob=""
+        OWNER, "", corpus.name(number), checksum=checksum, size=len(text), blob=blob
     )
     assert document.draft is not None
     first, last = corpus.bounds[number]
@@ -129,6 +140,17 @@ async def begun(catalog: SqlCatalog, corpus: Corpus, number: int, space: str) ->
         space=space,
     )
     return Whole(version, text, chunks)
+
+
+def keep_original(home: Path, whole: Whole) -> None:
+    path = home / "uploads" / whole.version.blob
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(whole.text, "utf-8")
+
+
+def vectors_of(corpus: Corpus, number: int) -> dict[bytes, Vectors]:
+    first, last = corpus.bounds[number]
+    return {digest(corpus.chunk_text(row)): corpus.vectors[row] for row in range(first, last)}
 
 
 def points_of(corpus: Corpus, number: int, whole: Whole) -> list[Point]:

@@ -1,11 +1,13 @@
 """The page says who is ahead and why not, who is missing, and shows it in plots."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 from bench import page, plots
+from bench.__main__ import CACHE, MEASURES, ROOT, place_of
 from bench.figures import OURS, Cell, Row, Table
 from bench.machine import About, machine
 
@@ -32,7 +34,7 @@ ASKING = Table(
         Row("hybrid", "ms", cells(4, 2), floor="bare", why="It does more."),
     ],
     "python -m bench --only asking",
-    ["under 2 ms: met"],
+    ["under 2 ms: 4, missed. It does more.", "no aim, a remark"],
     {"txtai": "it hung"},
 )
 GROWTH = Table(
@@ -54,6 +56,12 @@ def test_the_summary_counts_who_is_ahead(told: str) -> None:
 def test_a_row_says_why_only_where_ours_is_behind(told: str) -> None:
     assert "| Asking: hybrid | quick | 0.50x | It does more. |" in told
     assert "Never shown." not in told
+
+
+def test_aims_stand_together_with_their_tables(told: str) -> None:
+    _, _, aims = told.partition("### Aims")
+    aims, _, _ = aims.partition("##")
+    assert aims.strip() == "- [Asking](#asking): under 2 ms: 4, missed. It does more."
 
 
 def test_a_row_tells_spread_wall_best_peer_and_floor(told: str) -> None:
@@ -123,3 +131,13 @@ def test_the_machine_is_told_without_its_name_or_folders() -> None:
     assert "cores" in machine()
     assert platform.node() not in machine()
     assert "/home" not in machine()
+
+
+def test_only_a_whole_run_takes_the_place_of_the_page_in_docs() -> None:
+    whole = dict.fromkeys(MEASURES, "2026-11-16, 9 s")
+    assert place_of(replace(ABOUT, measured=whole)) == ROOT / "docs"
+    assert place_of(ABOUT) == CACHE / "part"
+    failed = dict.fromkeys(MEASURES, "it broke")
+    assert place_of(replace(ABOUT, measured={}, failed=failed)) == CACHE / "part"
+    assert place_of(replace(ABOUT, measured=whole, failed=failed)) == ROOT / "docs"
+    assert place_of(replace(ABOUT, measured=whole, is_quick=True)) == CACHE / "quick"

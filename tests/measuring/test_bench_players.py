@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench import libraries
 from bench.contestants import BARE, CONTEXT, HYBRID, LEXICAL, SCAN, VECTOR
 from bench.figures import OURS
 from bench.libraries import corpus_of
@@ -126,24 +127,58 @@ def test_ours_and_the_floors_answer_about_the_same_library(run: Run) -> None:
         asked = Asking(field, folder)
         asked.enter([OURS, BARE, SCAN])
         assert field.missing == {}
+        some = asked.questions.some(20)
         for one, _ in field.each():
-            questions, found = asked.look(one, VECTOR, 0, 20)
+            questions, found = asked.look(one, VECTOR, some)
             assert data.recall(questions, found) == 1, "so few are all looked at"
         [ours] = [one for one, _ in field.each() if one.name == OURS]
-        _, passages = asked.look(ours, CONTEXT, 0, 20)
+        _, passages = asked.look(ours, CONTEXT, some)
         assert all(repeated(spans)[1] == 0 for spans in passages)
         assert any(passages)
         for way in (VECTOR, LEXICAL, HYBRID, CONTEXT):
-            asked.ask(sheet, way, way, 0, 20)
-            asked.ask_at_once(sheet, way, 8, 0, 40)
+            asked.ask(sheet, way, way, 0)
+            asked.ask_at_once(sheet, way, 8, 0)
         assert set(sheet.cells(VECTOR)) == {OURS, BARE, SCAN}
         assert set(sheet.cells(CONTEXT)) == {OURS, BARE}
         assert sheet.cells(HYBRID)[OURS].median > sheet.cells(HYBRID)[BARE].median > 0
         assert sheet.cells(f"{HYBRID} rate")[OURS].median > 0
 
 
-def test_what_is_asked_and_grows_comes_as_tables(run: Run) -> None:
-    tables = [*asking.measure(run, 200), *growth.measure(run, (200,))]
+def test_whoever_finds_nothing_leaves(run: Run, seats: Seats) -> None:
+    folder = corpus_of(run, 200)
+    nothing = seats(HEARS + "print(json.dumps({'cpu': 1, 'wall': 2, 'value': 0}), flush=True)")
+    with entered(run) as field:
+        asked = Asking(field, folder)
+        field.contestants = {"somebody": Contestant("somebody", "", ways={VECTOR: "somebody"})}
+        field.seats = {"somebody": nothing}
+        asked.paces["somebody", VECTOR] = 0.07
+        asked.ask(Sheet(), VECTOR, VECTOR, 0)
+        assert field.missing == {"somebody": "vector: 0 of 2 questions found anything"}
+
+
+def test_a_library_is_made_up_anew_where_its_sentences_are_others(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = corpus_of(run, 100)
+    before = (folder / "texts.txt").read_text("ascii")
+    assert corpus_of(run, 100) == folder
+    assert (folder / "texts.txt").read_text("ascii") == before
+    monkeypatch.setattr(libraries, "sentences", lambda: ["A ship sailed out at dawn."] * 600)
+    assert (corpus_of(run, 100) / "texts.txt").read_text("ascii") != before
+
+
+def test_what_is_asked_and_grows_comes_as_tables_and_no_question_is_timed_twice(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, timed = asking._look, list[int]()
+
+    def counted(asked: Asking, sheet: Sheet) -> None:
+        timed.append(len(asked.data.questions) - asked.questions.asked)
+        look(asked, sheet)
+
+    monkeypatch.setattr(asking, "_look", counted)
+    tables = [*asking.measure(run), *growth.measure(run, (200,))]
+    assert timed[0] >= 0, "there are too few questions"
     assert [table.missing.get(OURS) for table in tables] == [None] * len(tables)
     assert "LangChain, Chroma" in tables[0].missing
     assert {row.what for row in tables[0].rows if OURS in row.cells} == {

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from servers import missing
 from work.budgets import INSTRUCTIONS, PEAK_BYTES
 from work.callgrind import ratios
 from work.holding import misfits
@@ -22,9 +23,6 @@ split = chunking.split
 chunking.split = lambda text, *rest: split("".join(list(text)), *rest)
 """
 
-needs_valgrind = pytest.mark.skipif(
-    not shutil.which("valgrind"), reason="valgrind is not installed: it counts instructions"
-)
 needs_its_python = pytest.mark.skipif(
     sys.version_info[:2] != (3, 11), reason="instructions were counted with Python 3.11"
 )
@@ -32,19 +30,19 @@ needs_its_python = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def instructions(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, float], float]:
+    if not shutil.which("valgrind"):
+        missing("valgrind is not installed: apt-get install valgrind, or run make system")
     return ratios(tmp_path_factory.mktemp("callgrind"), DONE_TWICE, SPLIT)
 
 
-@needs_valgrind
 @needs_its_python
 def test_no_work_takes_more_instructions_than_its_budget(
     instructions: tuple[dict[str, float], float],
 ) -> None:
-    """Builds of the same Python differ by up to a fifth, those of distributions downwards."""
+    """Builds of the same Python differ by up to a quarter, those of distributions downwards."""
     assert not misfits(instructions[0], INSTRUCTIONS, above=0.12, below=0.4)
 
 
-@needs_valgrind
 @needs_its_python
 def test_work_that_is_done_twice_is_seen(instructions: tuple[dict[str, float], float]) -> None:
     _, twice = instructions
