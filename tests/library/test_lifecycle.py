@@ -15,6 +15,7 @@ from unchunk.errors import (
     NotFoundError,
 )
 from unchunk.library.ingest import Outcome
+from unchunk.library.intake import Source
 from unchunk.retrieval.shelf import Where
 
 WHALE = "# Whales\n\nThe white whale swam before him.\n\n" + "It was a long voyage. " * 200
@@ -167,6 +168,32 @@ def test_a_name_that_cannot_be_is_an_error(home: Home, name: str) -> None:
             await engine.add_file(path, name)
         assert (await engine.add_file(path, "x" * 300)).result == "added"
         assert [one.name for one in await engine.documents()] == ["x" * 300]
+
+    home.run(work)
+
+
+def test_files_of_one_call_have_names_and_attributes_of_their_own(home: Home) -> None:
+    path = home.file("a.txt", WHALE)
+    files = [
+        Source(path, "one.txt", attributes={"year": 1851}),
+        Source(home.file("b.txt", HARBOUR), "two.txt", attributes={"year": float("inf")}),
+        Source(path, "../up.txt"),
+        Source(home.file("c.txt", "Of the sea.\n"), "three.txt"),
+    ]
+
+    async def work(engine: Engine) -> None:
+        done = [one.name for one in files]
+        outcomes = await engine.add_files(
+            files,
+            folder="sea",
+            report=lambda at: done.remove(at.name) if at.stage == "done" else None,
+        )
+        assert [one.result for one in outcomes] == ["added", "failed", "failed", "added"]
+        assert "too large, or is none" in outcomes[1].error
+        assert not done
+        said = {one.name: one.attributes for one in await engine.documents("sea")}
+        assert said["one.txt"] == {"year": 1851}
+        assert said["three.txt"] == {}
 
     home.run(work)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Response, expect
@@ -27,6 +28,8 @@ def newcomer(enter: Enter, fresh: Running) -> Visit:
 
 def test_the_first_load_is_small_and_comes_from_one_place(newcomer: Visit) -> None:
     page = newcomer.page
+    # Until the sample is in, it is asked for again and again: that is no part of the load.
+    newcomer.until(lambda: newcomer.get("/api/documents", state="live")["total"] == len(SAMPLE))
     came: list[Response] = []
     page.on("response", lambda response: came.append(response))  # noqa: PLW0108 - it is kept by name
     newcomer.go("")
@@ -75,6 +78,49 @@ def test_what_is_suggested_can_be_asked_with_one_click(newcomer: Visit) -> None:
     suggestion.click()
     expect(page.locator("article.turn .answer-foot")).to_contain_text("Why this answer?")
     expect(page.locator("article.turn .prose")).not_to_be_empty()
+
+
+def test_the_welcome_is_renewed_when_the_first_documents_arrive(reader: Visit) -> None:
+    reader.go()
+    page = reader.page
+    welcome = page.locator(".empty")
+    expect(welcome).to_contain_text("There is nothing in your library yet.")
+    add = welcome.get_by_role("link", name="Add documents")
+    add.focus()
+    reader.add("tides.md", "High water is at noon.\n", folder="coast")
+    expect(welcome.get_by_role("button", name="What is tides.md about?")).to_be_visible()
+    expect(welcome).not_to_contain_text("There is nothing in your library yet.")
+    expect(add).to_have_count(0)
+    # Whoever was there is not left nowhere.
+    expect(page.get_by_label("Your question")).to_be_focused()
+    expect(page.get_by_label("Folder to look in")).to_contain_text("coast")
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_documents_are_asked_for_until_there_are_some_or_somebody_talks(
+    reader: Visit, *, arrives: bool
+) -> None:
+    page = reader.page
+    page.clock.install()
+    reader.go()
+    expect(page.locator(".empty")).to_contain_text("There is nothing in your library yet.")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+
+    def asked_in_a_minute() -> set[str]:
+        asked.clear()
+        page.clock.fast_forward(60_000)
+        # What the page asked for by then is told before this.
+        page.evaluate("fetch('/api/session')")
+        return {"/api/jobs", "/api/documents"} & set(asked)
+
+    reader.until(asked_in_a_minute)
+    if arrives:
+        reader.add("tides.md", "High water is at noon.\n")
+        expect(page.locator(".empty")).to_contain_text("What is tides.md about?")
+    else:
+        reader.ask("When is high water?")
+    assert not asked_in_a_minute()
 
 
 def test_the_sample_goes_with_one_click_and_does_not_come_again(

@@ -14,6 +14,8 @@ import { History } from "./history.js";
 import { icon } from "./icons.js";
 import { Panel } from "./panel.js";
 
+const SUGGESTED = 3;
+
 export async function show(view, parts, query, context) {
   const chat = new Chat(context, parts[0] ?? "");
   fill(view, chat.element);
@@ -28,6 +30,7 @@ export async function show(view, parts, query, context) {
 
 class Chat {
   #unfollow = () => {};
+  #unwatch = () => {};
   #asking = null;
   #names = new Map();
   #shown = null;
@@ -107,6 +110,7 @@ class Chat {
 
   leave() {
     this.#unfollow();
+    this.#unwatch();
     this.panel.leave();
   }
 
@@ -119,30 +123,51 @@ class Chat {
       h("p", {}, "Answers come with their sources, and every citation leads to its place in the document."),
     );
     fill(this.thread, invitation);
-    const [library, status] = await Promise.allSettled([
-      call("GET", "/api/documents", { query: { limit: 3, state: "live" } }),
-      call("GET", "/api/status"),
-    ]);
-    const documents = library.value?.documents?.slice(0, 3) ?? [];
-    if (library.value && documents.length === 0) {
-      invitation.append(
-        h("p", {}, "There is nothing in your library yet."),
-        h("a", { class: "button primary", href: "#/library" }, icon("upload"), "Add documents"),
-      );
-    }
-    const suggestions = documents.map((one) => this.#suggestion(one));
-    invitation.append(h("div", { class: "buttons" }, suggestions));
+    const [library, status] = await Promise.allSettled([firstDocuments(), call("GET", "/api/status")]);
+    const suggestions = h("div", { class: "buttons" });
+    this.#suggest(suggestions, library.value ?? []);
+    if (library.value?.length === 0) this.#awaitDocuments(invitation, suggestions);
+    invitation.append(suggestions);
     if (status.value?.chat && !status.value.chat.model) invitation.append(noModel());
   }
 
-  #suggestion({ name }) {
+  /** Say that there is nothing, until there is: asked for until then, or until somebody talks. */
+  async #awaitDocuments(invitation, suggestions) {
+    const add = h("a", { class: "button primary", href: "#/library" }, icon("upload"), "Add documents");
+    const nothing = [h("p", {}, "There is nothing in your library yet."), add];
+    invitation.append(...nothing);
+    const { isOver, watch } = await this.#part(import("./jobs.js"));
+    if (!watch || !invitation.isConnected) return;
+    const look = async (jobs) => {
+      const documents = await firstDocuments().catch(() => []);
+      if (!documents.length || !invitation.isConnected) return;
+      // The others of those that come in together are waited for, too.
+      if (documents.length >= SUGGESTED || [...jobs.values()].every(isOver)) this.#unwatch();
+      this.#suggest(suggestions, documents);
+      if (!add.isConnected) return;
+      if (document.activeElement === add) this.box.focus();
+      for (const one of nothing) one.remove();
+      this.box.loadFolders();
+      announce("There are documents to ask now.");
+    };
+    this.#unwatch = watch(look, { expectant: true });
+  }
+
+  /** Those that stand there already stay in their place. */
+  #suggest(suggestions, documents) {
+    const shown = new Set([...suggestions.children].map((one) => one.dataset.document));
+    const others = documents.filter(({ id }) => !shown.has(id)).slice(0, SUGGESTED - shown.size);
+    suggestions.append(...others.map((one) => this.#suggestion(one)));
+  }
+
+  #suggestion({ id, name }) {
     const click = () => {
       this.box.write(`What is source:${quoted(name)} about?`);
       this.box.submit();
     };
     return h(
       "button",
-      { class: "button small", type: "button", on: { click } },
+      { class: "button small", type: "button", "data-document": id, on: { click } },
       h("span", { class: "clip" }, `What is ${name} about?`),
     );
   }
@@ -209,6 +234,7 @@ class Chat {
     });
     const also = (body.include ?? []).map((one) => this.#includeWords(one));
     const hint = also.length > 0 && h("p", { class: "hint" }, `With ${also.join(", ")}`);
+    this.#unwatch();
     this.thread.querySelector(".empty")?.remove();
     this.thread.append(
       h(
@@ -346,6 +372,12 @@ class Chat {
     });
     reader.open();
   }
+}
+
+/** A few that can be asked. */
+async function firstDocuments() {
+  const { documents } = await call("GET", "/api/documents", { query: { limit: SUGGESTED, state: "live" } });
+  return documents;
 }
 
 function noModel() {

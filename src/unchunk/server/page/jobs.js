@@ -8,7 +8,8 @@ const SLOW = 3_000;
 const LATER = 5_000;
 // As many as the server tells of at once: those that are to be done first, then those that ended.
 const LISTED = 200;
-const listeners = new Set();
+// Each with whether it wants to know also while nothing is under way.
+const listeners = new Map();
 let timer = 0;
 let asking = null;
 let last = "";
@@ -23,11 +24,17 @@ export function isWhole(jobs) {
   return jobs.size < LISTED || [...jobs.values()].some(isOver);
 }
 
-/** `listener(jobs)` is called after each look; the result ends that. */
-export function watch(listener) {
-  listeners.add(listener);
+/**
+ * `listener(jobs)` is called after each look; the result ends that. Who is `expectant` has it looked
+ * also while nothing is under way: something may be about to begin, or come in without a job.
+ */
+export function watch(listener, { expectant = false } = {}) {
+  listeners.set(listener, expectant);
   lookNow();
-  return () => listeners.delete(listener);
+  return () => {
+    listeners.delete(listener);
+    if (!listeners.size) clearTimeout(timer);
+  };
 }
 
 /** To be called after something was begun. */
@@ -55,14 +62,14 @@ async function look() {
     // Signed out: whoever signs in again begins again. Any other trouble passes.
     if (error.status === 401) wait = 0;
   }
-  if (jobs) for (const listener of [...listeners]) listener(jobs);
+  if (jobs) for (const listener of [...listeners.keys()]) listener(jobs);
   if (wait && listeners.size) timer = setTimeout(lookNow, document.hidden ? Math.max(wait, LATER) : wait);
 }
 
-/** Nothing is asked for while nothing is under way. */
+/** Nothing is asked for while nothing is under way, unless somebody expects it. */
 function pause(jobs) {
   const open = [...jobs.values()].filter((job) => !isOver(job));
-  if (!open.length) return 0;
+  if (!open.length) return [...listeners.values()].some(Boolean) ? patience : 0;
   return open.some((job) => job.state !== "waiting") ? patience : LATER;
 }
 
