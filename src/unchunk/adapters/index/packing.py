@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from itertools import chain
 from pickle import PickleBuffer
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unchunk.adapters.index.spaces import check_texts, matrix
 from unchunk.adapters.index.wire import Batch, Query
@@ -25,11 +27,18 @@ def pack(points: Sequence[Point], space: Space) -> Batch:
         [key.generation for key in keys],
         [key.chunk_index for key in keys],
         [point.folder for point in points],
-        PickleBuffer(rows.data),
+        _aside(rows),
         np.cumsum([len(each.ids) for each in terms]).tolist(),
-        PickleBuffer(term_ids.data),
-        PickleBuffer(weights.data),
+        _aside(term_ids),
+        _aside(weights),
     )
+
+
+def _aside(array: npt.NDArray[Any]) -> PickleBuffer:
+    """Of the array itself: a view between the two may be collected before what hangs on it, which
+    crashes the interpreter.
+    """
+    return PickleBuffer(array)  # type: ignore[arg-type]  # numpy tells so from Python 3.12 on
 
 
 def pack_ids(keys: Sequence[ChunkKey]) -> bytes:
