@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+import sys
 import threading
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -63,6 +64,8 @@ def test_a_stream_ends_when_it_is_left_off(recwarn: pytest.WarningsRecorder) -> 
         assert engine.ended == ["stream", "stream"]
         late = engine.count()
         assert next(late) == 0
+        ended = engine.ended
+    assert ended == ["stream", "stream", "stream", "closed"]
     late.close()
     del late
     gc.collect()
@@ -74,11 +77,11 @@ class Hasty(Future[Any]):
 
     wanted = False
 
-    def result(self, timeout: float | None = None) -> object:
+    def exception(self, timeout: float | None = None) -> BaseException | None:
         if Hasty.wanted:
             Hasty.wanted = False
             raise KeyboardInterrupt
-        return super().result(timeout)
+        return super().exception(timeout)
 
 
 def test_an_interrupt_before_anything_has_begun_is_not_complained_of(
@@ -276,3 +279,87 @@ def test_a_stream_that_is_found_forgotten_in_the_thread_of_the_loop_is_ended_the
         engine.call(forgotten.clear)
         assert list(engine.count()) == [0, 1, 2, 3, 4]
         assert engine.ended == ["stream", "stream"]
+
+
+def test_a_thread_that_comes_upon_a_forgotten_stream_does_not_wait_for_its_end() -> None:
+    """For it may be one that the stream needs to end."""
+
+    class Working(Counting):
+        def __init__(self) -> None:
+            super().__init__()
+            self.worker = ThreadPoolExecutor(1)
+
+        async def close(self) -> None:
+            await super().close()
+            self.worker.shutdown()
+
+        async def work(self) -> AsyncGenerator[int, None]:
+            try:
+                yield 0
+            finally:
+                loop = asyncio.get_running_loop()
+                await loop.run_in_executor(self.worker, self.ended.append, "work")
+
+    with SynchronousEngine(Working.opened) as engine:
+        forgotten = [engine.work()]
+        assert next(forgotten[0]) == 0
+        engine.worker.submit(forgotten.clear).result(30)
+    assert engine.ended == ["work", "closed"]
+
+
+def test_an_interrupt_while_a_stream_is_being_stopped_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Stubborn(Counting):
+        go_on = asyncio.Event()
+
+        async def stay(self) -> AsyncGenerator[int, None]:
+            try:
+                self.reached.set()
+                await asyncio.Event().wait()
+                yield 0
+            finally:
+                await self.go_on.wait()
+
+    monkeypatch.setattr(synchronous, "_GRACE", 0.01)
+    with SynchronousEngine(Stubborn.opened) as engine:
+        main = threading.get_ident()
+
+        def interrupt() -> None:
+            engine.reached.wait()
+            signal.pthread_kill(main, signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            list(engine.stay())
+        engine._loop.call_soon_threadsafe(engine.go_on.set)
+
+
+def test_two_who_close_it_wait_for_the_same_end() -> None:
+    class Slow(Counting):
+        is_closing, go_on = threading.Event(), threading.Event()
+
+        async def close(self) -> None:
+            if self.is_closing.is_set():
+                return
+            self.is_closing.set()
+            await asyncio.to_thread(self.go_on.wait, 30)
+            await super().close()
+
+    engine = SynchronousEngine(Slow.opened)
+    with ThreadPoolExecutor(2) as others:
+        first = others.submit(engine.close)
+        assert Slow.is_closing.wait(30)
+        second = others.submit(engine.close)
+        Slow.go_on.set()
+        assert first.exception(30) is None
+        assert second.exception(30) is None
+    assert engine.ended == ["closed"]
+
+
+def test_a_callback_may_end_the_program_and_the_library_is_closed_all_the_same() -> None:
+    with SynchronousEngine(Calling.opened) as engine:
+        with pytest.raises(SystemExit):
+            engine.call(sys.exit)
+        assert list(engine.count()) == [0, 1, 2, 3, 4]
+    assert engine.ended == ["stream", "closed"]

@@ -118,13 +118,13 @@ def _speeds(run: Run, field: Field, job: Job, path: Path, sheet: Sheet) -> None:
             if not number:
                 run.say(f"{job.name}, {path.stem}: {contestant.name}")
             with field.leaving(contestant.name):
-                for _ in range(turns.get(contestant.name, 1)):
+                for _ in range(turns.get(contestant.name, 1) if number else 2):
                     told = seat.do("build", seconds=SECONDS, folder=str(path), ways=[job.name])
                     if number:
                         speeds = million / told.cpu, million / told.wall
                         sheet.note(job.name, contestant.name, *speeds)
-                    elif told.wall <= _BRIEF:
-                        turns[contestant.name] = _TURNS
+                    else:
+                        turns[contestant.name] = _TURNS if told.wall <= _BRIEF else 1
 
 
 def _row(job: Job, sheet: Sheet) -> Row:

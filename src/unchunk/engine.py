@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 # Documents that are deleted together: a flush costs the same for one as for many.
 _AT_ONCE = 100
 _NO_MODEL = Condition(ok=True, reason="no model is set up: answers are quotes")
-# Seconds that whoever changes a library has for what is no hurry.
-_A_MOMENT = 1.0
 _NOT_ASKED = Condition(ok=True, reason="not asked yet")
 
 
@@ -178,11 +176,7 @@ class Engine(Talking, Reading, Searching):
         return purged
 
     async def purge_again(self, seconds: float = 20.0) -> None:
-        """Take out of the index what came after it was purged, for up to so many seconds.
-
-        A process that stays does it now and then; so does whoever adds or deletes, for where none
-        stays. Opening does not: it needs no index.
-        """
+        """Take out of the index what came after it was purged, for up to so many seconds."""
         try:
             await purge_again(self._parts, seconds)
         except UnchunkError as error:
@@ -209,9 +203,7 @@ class Engine(Talking, Reading, Searching):
         found(len(files))
         with job():
             ingest = await self._ingest(report)
-            outcomes = await ingest.add(files, self._whose(owner), _folder(folder))
-            await self.purge_again(_A_MOMENT)
-        return outcomes
+            return await ingest.add(files, self._whose(owner), _folder(folder))
 
     async def add_file(
         self,
@@ -314,11 +306,9 @@ class Engine(Talking, Reading, Searching):
         """Remove a document from everywhere; it is invisible before anything else happens."""
         document = await self.document(reference, owner=owner)
         with job():
-            receipts = await delete(self._parts, [document])
-            await self.purge_again(_A_MOMENT)
-        if not receipts:
-            raise NotFoundError(f"there is no document {reference!r}")
-        return receipts[0]
+            for receipt in await delete(self._parts, [document]):
+                return receipt
+        raise NotFoundError(f"there is no document {reference!r}")
 
     async def delete_folder(self, folder: str, *, owner: OwnerId | None = None) -> "list[Receipt]":
         """Remove all documents that stand in a folder."""
@@ -327,7 +317,6 @@ class Engine(Talking, Reading, Searching):
         with job():
             for at in range(0, len(found), _AT_ONCE):
                 receipts += await delete(self._parts, found[at : at + _AT_ONCE])
-            await self.purge_again(_A_MOMENT)
         return receipts
 
     async def reindex(

@@ -2,14 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from contextvars import Context, copy_context
 from functools import partial, wraps
 from inspect import isawaitable, iscoroutinefunction
 from pathlib import Path
-from types import TracebackType
+from types import AsyncGeneratorType, TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 T = TypeVar("T")
@@ -39,7 +39,9 @@ class SynchronousEngine:
 
     def __init__(self, opening: Callable[[], Coroutine[Any, Any, Closable]]) -> None:
         self._engine: Closable | None = None
+        self._closing = threading.Lock()
         self._is_ending = False
+        self._streams: dict[AsyncGeneratorType[Any, None], Context] = {}
         self._leaving: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="unchunk", daemon=True)
@@ -67,7 +69,7 @@ class SynchronousEngine:
             result = found(*arguments, **options)
             if isinstance(result, AbstractAsyncContextManager):
                 return self._entered(result)
-            if isinstance(result, AsyncGenerator):
+            if isinstance(result, AsyncGeneratorType):
                 return self._iterated(result)
             return self._wait(lambda: result) if isawaitable(result) else result
 
@@ -75,16 +77,21 @@ class SynchronousEngine:
 
     def close(self) -> None:
         """Closing twice is closing once. What others still wait for is called off."""
-        if not self._thread.is_alive():
-            return
         self._check_outside()
-        try:
-            if self._engine is not None:
-                self._wait(self._engine.close)
-        finally:
-            with suppress(ClosedError):  # somebody else was faster
-                self._have_done(self._loop.stop)
-            self._thread.join()
+        with self._closing:
+            if not self._thread.is_alive():
+                return
+            try:
+                with suppress(ClosedError):  # by one who was interrupted in it
+                    while self._streams:
+                        stream, context = self._streams.popitem()
+                        self._wait(partial(_end, stream), context)
+                    if self._engine is not None:
+                        self._wait(self._engine.close)
+            finally:
+                with suppress(ClosedError):
+                    self._have_done(self._loop.stop)
+                self._thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -109,29 +116,39 @@ class SynchronousEngine:
         else:
             self._wait(lambda: manager.__aexit__(None, None, None))
 
-    def _iterated(self, stream: AsyncGenerator[T, None]) -> Iterator[T]:
+    def _iterated(self, stream: AsyncGeneratorType[T, None]) -> Iterator[T]:
         """One by one as they come; whoever leaves off early ends the stream."""
         # Each step is a task of its own, in the context of the first: what that set, the last resets.
         context = copy_context()
+        self._streams[stream] = context
         try:
             while True:
+                asker = threading.current_thread()
                 try:
                     one = self._wait(lambda: _next(stream), context)
                 except StopAsyncIteration:
                     return
                 yield one
         finally:
-            self._leave(stream, context)
+            self._streams.pop(stream, None)
+            with suppress(ClosedError):  # which has ended it
+                self._leave(stream, context, asker)
 
-    def _leave(self, stream: AsyncGenerator[T, None], context: Context) -> None:
-        if threading.current_thread() is self._thread:
-            # Nobody had it any more, and it was found here: what runs here cannot be waited for.
-            ending = self._loop.create_task(stream.aclose(), context=context)
+    def _leave(
+        self, stream: AsyncGeneratorType[T, None], context: Context, asker: threading.Thread
+    ) -> None:
+        if threading.current_thread() is asker:
+            self._wait(partial(_end, stream), context)
+            return
+
+        # Nobody had it any more, and this thread came upon it. It may be one that the stream needs
+        # to end, so it does not wait.
+        def begin() -> None:
+            ending = self._loop.create_task(_end(stream), context=context)
             self._leaving.add(ending)
             ending.add_done_callback(self._leaving.discard)
-        else:
-            with suppress(ClosedError):  # which has ended it
-                self._wait(stream.aclose, context)
+
+        self._have_done(begin)
 
     def _wait(self, work: Callable[[], Awaitable[T]], context: Context | None = None) -> T:
         """`work` is asked for when it begins: an interrupt before that leaves nothing undone."""
@@ -141,6 +158,9 @@ class SynchronousEngine:
 
         def begin() -> None:
             nonlocal task
+            if self._is_ending:
+                future.set_exception(ClosedError(_CLOSED))
+                return
             try:
                 task = self._loop.create_task(_coroutine(work()), context=context)
             except Exception as error:  # noqa: BLE001 - what cannot begin is the caller's affair
@@ -198,8 +218,11 @@ class SynchronousEngine:
     def _run(self) -> None:
         """The thread: whoever has it end need not wait for that, and may be interrupted in it."""
         try:
-            self._loop.run_forever()
-            self._is_ending = True
+            while not self._is_ending:
+                # A callback may want the program to end, which is for its caller to hear.
+                with suppress(SystemExit, KeyboardInterrupt):
+                    self._loop.run_forever()
+                    self._is_ending = True
             self._loop.run_until_complete(_end_all())
         finally:
             self._loop.close()
@@ -220,7 +243,13 @@ async def _end_all() -> None:
                 asyncio.get_running_loop().call_exception_handler(told)
 
 
-async def _next(stream: AsyncGenerator[T, None]) -> T:
+async def _end(stream: AsyncGeneratorType[Any, None]) -> None:
+    # One that is under way was told to stop, and does so by itself.
+    if not stream.ag_running:
+        await stream.aclose()
+
+
+async def _next(stream: AsyncGeneratorType[T, None]) -> T:
     # Asked for in the loop that it runs in, or another one takes it for its own.
     return await anext(stream)
 

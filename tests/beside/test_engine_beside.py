@@ -26,6 +26,7 @@ from unchunk.errors import (
     TransientError,
 )
 from unchunk.library.ingest import Event as Step
+from unchunk.library.intake import Source
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.shelf import Where
 from unchunk.server.options import Options
@@ -88,6 +89,26 @@ def home(tmp_path: Path) -> Home:
     home.file('sub/o"d\n ü.md'.replace("\n", ""), "# Weed\n\nSand is dry above the line of weed.\n")
     home.file("broken.pdf", b"%PDF-1.7 nonsense")
     return home
+
+
+def test_attributes_that_cannot_be_fail_their_own_file_only(home: Home) -> None:
+    path = home.files / "tides.md"
+
+    async def work(engine: EngineBeside) -> None:
+        files = [
+            Source(path, "one.md", attributes={"year": float("inf")}),
+            Source(path, "two.md", attributes={"year": 1851}),
+        ]
+        one, two = await engine.add_files(files)
+        assert (one.result, one.error_code) == ("failed", "invalid")
+        assert "too large, or is none" in one.error
+        assert two.result == "added"
+        assert {it.name: it.attributes for it in await engine.documents()} == {
+            "two.md": {"year": 1851}
+        }
+
+    with beside(home) as (_, there):
+        run(home, there, work)
 
 
 def test_documents_go_in_are_found_and_go_out(home: Home) -> None:

@@ -26,6 +26,7 @@ from unchunk.beside.wire import (
 )
 from unchunk.chat.events import Event as ChatEvent
 from unchunk.chat.request import ChatRequest
+from unchunk.domain import json_object
 from unchunk.engine import Engine, silent
 from unchunk.errors import (
     ExtractionError,
@@ -171,18 +172,20 @@ class EngineBeside:
     async def _add(
         self, source: Source, folder: str, aside: Path, report: Callable[[Event], None]
     ) -> Outcome:
+        fields = {"name": source.name, "folder": folder}
+        code = "name"
         try:
             check_name(source.name)
+            code = InvalidInputError.code
+            if source.attributes is not None:
+                fields["attributes"] = json.dumps(json_object(source.attributes, "attributes"))
             staged = await stage(source, aside, self._max_bytes)
         except (ExtractionError, InvalidInputError) as error:
             report(Event("read", source.name))
             report(Event("done", source.name))
-            code = "name" if isinstance(error, InvalidInputError) else error.code
+            code = code if isinstance(error, InvalidInputError) else error.code
             return Outcome(source.name, "failed", error_code=code, error=str(error))
         report(Event("read", source.name))
-        fields = {"name": source.name, "folder": folder}
-        if source.attributes is not None:
-            fields["attributes"] = json.dumps(source.attributes)
         try:
             with staged.path.open("rb") as file:
                 sent = {"file": ("file", file, "application/octet-stream")}
