@@ -86,6 +86,7 @@ class SynchronousEngine:
                     while self._streams:
                         stream, context = self._streams.popitem()
                         self._wait(partial(_end, stream), context)
+                    self._wait(self._left)
                     if self._engine is not None:
                         self._wait(self._engine.close)
             finally:
@@ -119,7 +120,7 @@ class SynchronousEngine:
     def _iterated(self, stream: AsyncGeneratorType[T, None]) -> Iterator[T]:
         """One by one as they come; whoever leaves off early ends the stream."""
         # Each step is a task of its own, in the context of the first: what that set, the last resets.
-        context = copy_context()
+        context, asker = copy_context(), threading.current_thread()
         self._streams[stream] = context
         try:
             while True:
@@ -149,6 +150,10 @@ class SynchronousEngine:
             ending.add_done_callback(self._leaving.discard)
 
         self._have_done(begin)
+
+    async def _left(self) -> None:
+        if self._leaving:
+            await asyncio.wait(set(self._leaving))
 
     def _wait(self, work: Callable[[], Awaitable[T]], context: Context | None = None) -> T:
         """`work` is asked for when it begins: an interrupt before that leaves nothing undone."""
