@@ -21,6 +21,12 @@ FEW = Options(require_keys=True, rate_limit=6, sign_in_limit=3)
 MANY = Options(require_keys=True)
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a database may need longer than a moment."""
+    monkeypatch.setattr(limits, "_MOMENT", 60.0)
+
+
 def new_key(tower: Tower, owner: str = "local") -> tuple[str, str]:
     """The id of a key, and all of it."""
     keyring = tower.engine.keyring

@@ -1,5 +1,6 @@
 """The loop of a worker, run in this process over pipes."""
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -106,6 +107,7 @@ def test_it_ends_when_it_has_grown(
         (ExtractionError("empty", "x"), "empty"),
         (MemoryError(), "too-much-memory"),
         (RecursionError(), "damaged"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "too-much-memory"),
         (PermissionError(13, "Permission denied"), "unreadable"),
         (OSError("odd"), "unreadable"),
         (ZeroDivisionError("division by zero"), "crashed"),

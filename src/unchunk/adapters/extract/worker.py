@@ -4,6 +4,7 @@ Started by `process`, never by hand. What a parser prints goes nowhere near the 
 when its input ends, which is when its owner is gone.
 """
 
+import errno
 import json
 import os
 import resource
@@ -87,7 +88,7 @@ def explained(error: BaseException, limits: Limits) -> ExtractionError:
     match error:
         case ExtractionError():
             return error
-        case MemoryError():
+        case MemoryError() | OSError(errno=errno.ENOMEM):
             return limits.too_much_memory()
         case RecursionError():
             return ExtractionError("damaged", "its parts are nested too deep")
