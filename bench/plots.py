@@ -89,8 +89,10 @@ def growth(name: str, points: Sequence[tuple[float, Row]]) -> str:
     parts += [_text(_MARGIN - 8, up.at(value) + 4, told(value), anchor="end") for value in up.ends]
     floor = points[0][1].floor
     last = -math.inf
-    for number, (who, line) in enumerate(sorted(series.items(), key=lambda one: -one[1][-1][1])):
-        kind = _kind(who, floor, number)
+    ranked = sorted(series.items(), key=lambda one: -one[1][-1][1])
+    peers = [who for who, _ in ranked if who not in (OURS, floor)]
+    for who, line in ranked:
+        kind = _kind(who, floor, peers.index(who) if who in peers else 0)
         path = " L".join(f"{across.at(at):.1f} {up.at(value):.1f}" for at, value in line)
         dots = (
             f'<circle class="{kind}" cx="{across.at(at):.1f}" cy="{up.at(value):.1f}" r="3"/>'
