@@ -17,6 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import towns
 from adapters.extract import making
 from chat.rooms import HARBOUR, LIGHTHOUSE
@@ -31,6 +33,21 @@ STEERING = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-
 OURS = re.compile(r"\x1b\[(?:0|1|2|31|36)m|\r\n")
 SETTINGS = {"UNCHUNK_EMBEDDER": "hashing", "UNCHUNK_CHUNK_SIZE": "200", "UNCHUNK_CHAT_TIMEOUT": "9"}
 _PATIENCE = 60.0
+
+
+def interrupted(process: subprocess.Popen[bytes]) -> bytes:
+    """What it complained of, when it ended; where it does not heed, the test fails.
+
+    With PYTHONFAULTHANDLER it tells then where its threads stand.
+    """
+    process.send_signal(signal.SIGINT)
+    try:
+        return process.communicate(timeout=120)[1]
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+        threads = process.communicate(timeout=30)[1].decode().split("\n\n")
+        # The main one is the last, and a long report is cut at its end.
+        pytest.fail("not heeded: " + "\n\n".join(reversed(threads)))
 
 
 def make_library(folder: Path) -> Path:

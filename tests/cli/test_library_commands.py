@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import towns
 from adapters.embed.provider import provider, right
+from cli.terminals import interrupted
 from unchunk.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -185,14 +185,7 @@ def test_an_interrupt_keeps_what_came_in_and_says_how_to_go_on(tmp_path: Path) -
         server.plan.extend([right] * 8 + [hang] * 100)
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
             assert stuck.wait(120)
-            process.send_signal(signal.SIGINT)
-            try:
-                _, errors = process.communicate(timeout=120)
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGABRT)
-                threads = process.communicate(timeout=30)[1].decode().split("\n\n")
-                # The main one is the last, and a long report is cut at its end.
-                pytest.fail("not heeded: " + "\n\n".join(reversed(threads)))
+            errors = interrupted(process)
         assert process.returncode == 130, errors.decode()
         assert b"the same command goes on" in errors
         server.plan.clear()

@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import signal
 import subprocess
 import sys
 import threading
@@ -15,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adapters.embed.provider import provider, right
-from cli.terminals import environment, shown
+from cli.terminals import environment, interrupted, shown
 from recovery.vector_stores import Held, VectorStores, prose, refusing
 from servers import free_ports
 from unchunk.cli import main
@@ -334,12 +333,7 @@ def test_an_interrupt_ends_what_is_being_added_and_says_how_to_go_on(
             adding, env=settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
             assert stuck.wait(120)
-            process.send_signal(signal.SIGINT)
-            try:
-                _, errors = process.communicate(timeout=120)
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGABRT)
-                pytest.fail(f"not heeded: {process.communicate(timeout=30)[1].decode()}")
+            errors = interrupted(process)
         assert process.returncode == 130, errors.decode()
         assert b"the same command goes on" in errors
         remote.plan.clear()
