@@ -221,7 +221,7 @@ def test_who_hangs_up_stops_the_answer() -> None:
             eventually(lambda: engine.open == 1)
         eventually(lambda: engine.open == 0)
         assert engine.stopped == 1
-        eventually(lambda: served.tasks() == before)
+        eventually(lambda: served.tasks() <= before)
         assert served.streams.running == 0
 
 

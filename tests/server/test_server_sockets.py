@@ -170,7 +170,7 @@ def test_closing_the_socket_stops_the_answer() -> None:
                 assert hear(socket)["type"] == "plan"
         eventually(lambda: engine.open == 0 and served.streams.running == 0)
         assert (engine.opened, engine.stopped) == (20, 20)
-        eventually(lambda: served.tasks() == before)
+        eventually(lambda: served.tasks() <= before)
         eventually(lambda: served.connections() == 0)
 
 
@@ -216,7 +216,7 @@ def test_a_reader_that_takes_nothing_is_left() -> None:
             say(socket, type="ask", message="q")
             eventually(lambda: engine.opened == 1)
             eventually(lambda: engine.open == 0)
-            eventually(lambda: served.tasks() == before)
+            eventually(lambda: served.tasks() <= before)
         assert engine.stopped == 1
         assert served.streams.running == 0
 
@@ -231,7 +231,7 @@ def test_a_socket_over_which_nothing_is_asked_is_closed() -> None:
                 socket.recv(20)
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1001
-        eventually(lambda: served.tasks() == before)
+        eventually(lambda: served.tasks() <= before)
         eventually(lambda: served.connections() == 0)
 
 

@@ -259,7 +259,7 @@ def test_two_hundred_aborted_streams_leave_nothing() -> None:
         asyncio.run(abort_all())
         assert engine.opened == 200
         eventually(lambda: engine.open == 0 and served.streams.running == 0)
-        eventually(lambda: served.tasks() == before)
+        eventually(lambda: served.tasks() <= before)
         eventually(lambda: served.streams.kept == 0)
         assert engine.stopped == 200
         assert served.connections() == 0
@@ -323,7 +323,7 @@ def test_a_reader_that_takes_nothing_is_left() -> None:
                 f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
             )
             eventually(lambda: engine.opened == 1)
-            eventually(lambda: served.tasks() == before)
+            eventually(lambda: served.tasks() <= before)
             eventually(lambda: served.streams.kept == 0)
 
 

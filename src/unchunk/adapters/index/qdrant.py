@@ -11,6 +11,7 @@ reached the server refuses the whole. A call that was given up may yet be carrie
 that slept and wakes: whoever deletes has to do so again later.
 """
 
+import asyncio
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +40,7 @@ from unchunk.adapters.index.spaces import (
     matrix,
 )
 from unchunk.domain import ChunkKey, DocumentId, Scored, Space, Terms, Within
-from unchunk.errors import MissingPartError
+from unchunk.errors import InvalidInputError, MissingPartError
 from unchunk.ports import Point, Vectors
 
 try:
@@ -51,6 +52,8 @@ except ImportError as missing:
 
 _AT_ONCE = 256
 _ALL = 2**31 - 1
+# What the server says of a field whose index is still being made, and seconds to wait for that.
+_NOT_INDEXED, _UNTIL_INDEXED = "No appropriate index", (0.1, 0.3, 1.0, 3.0, 5.0)
 _ORDERED = models.WriteOrdering.MEDIUM
 # How many more candidates are read from quantized vectors, to be scored again by the whole ones.
 _OVERSAMPLING = {"scalar": 2.0, "binary": 4.0}
@@ -216,7 +219,16 @@ class QdrantIndex:
                 shard_key_selector=shards,
             )
 
-        reply = await self._nodes.ask(counted, is_long=True)
+        for seconds in (*_UNTIL_INDEXED, None):
+            try:
+                reply = await self._nodes.ask(counted, is_long=True)
+            except InvalidInputError as error:
+                # Another process has just made the collection: not every node has its fields yet.
+                if seconds is None or _NOT_INDEXED not in str(error):
+                    raise
+                await asyncio.sleep(seconds)
+            else:
+                break
         return {hit.value: hit.count for hit in reply.hits}
 
 
