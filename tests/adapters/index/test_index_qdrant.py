@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from qdrant_client import models
 
 import servers
 from unchunk.adapters.index.qdrant import QdrantIndex, QdrantIndexes
@@ -132,5 +133,23 @@ def test_where_grpc_does_not_get_through_rest_does_the_same(server: servers.Qdra
         assert await indexes.names() == [SPACE.name]
         await indexes.drop(SPACE.name)
         assert await indexes.names() == []
+
+    asyncio.run(scene())
+
+
+def test_a_field_that_is_about_to_be_indexed_is_waited_for(server: servers.QdrantServer) -> None:
+    async def scene() -> None:
+        index = await at(server).open(SPACE)
+        assert isinstance(index, QdrantIndex)
+        await index.upsert([point("d", n) for n in range(3)])
+        name, field = index._collection, "generation"
+        await index._nodes.ask(lambda client: client.delete_payload_index(name, field))
+        counting = asyncio.create_task(index.census())
+        await asyncio.sleep(0.3)
+        assert not counting.done()
+        kind = models.PayloadSchemaType.INTEGER
+        await index._nodes.ask(lambda client: client.create_payload_index(name, field, kind))
+        assert await counting == {("d", 1): 3}
+        await index.close()
 
     asyncio.run(scene())
