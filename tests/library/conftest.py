@@ -20,7 +20,7 @@ def home(tmp_path: Path) -> Home:
 @pytest.fixture(scope="session")
 def qdrant_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with qdrant(tmp_path_factory.mktemp("qdrant")) as server:
-        yield server.url
+        yield f"{server.url}?grpc={server.grpc_port}"
 
 
 @pytest.fixture

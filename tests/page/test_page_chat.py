@@ -194,6 +194,7 @@ def test_the_choice_of_evidence_is_made_by_itself_or_by_the_asker_and_told(
     expect(visit.ask(PAY).locator(".how")).to_contain_text("Passages, as you chose")
     # What was said before takes room, too.
     visit.page.get_by_role("link", name="New conversation").click()
+    expect(visit.page.get_by_role("heading", name="Ask your documents")).to_be_visible()
     choice.select_option("Full documents")
     turn = visit.ask("Who settles arrears?")
     expect(turn.locator(".how")).to_contain_text("Full documents, as you chose")

@@ -386,7 +386,12 @@ class Spaces:
             # It is to be left, and that must be possible without it.
             raise IndexUnavailableError(f"the former index cannot be used: {error}") from error
         # Dropped elsewhere before this process knew, it has been made once more.
-        if self._desk.is_shared and space.name in retired_spaces(await self._catalog.notes()):
+        try:
+            notes = await self._catalog.notes() if self._desk.is_shared else {}
+        except BaseException:
+            await index.close()
+            raise
+        if space.name in retired_spaces(notes):
             await index.close()
             await indexes.drop(space.name)
             raise IndexUnavailableError(f"the index {space.name!r} was dropped")

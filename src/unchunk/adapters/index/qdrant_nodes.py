@@ -84,12 +84,14 @@ class _Node:
         self._timeout = timeout
         self._client: AsyncQdrantClient | None = None
         self._connecting = asyncio.Lock()
+        self._is_closed = False
         self.avoided_until = 0.0
         self.probing: asyncio.Task[None] | None = None
 
     async def client(self) -> AsyncQdrantClient:
         """By gRPC, which is quicker; by REST where only that gets through."""
         async with self._connecting:
+            self._check_open()
             if self._client is None:
                 try:
                     self._client = await self._connected(by_grpc=True)
@@ -103,10 +105,15 @@ class _Node:
         client = self._made(by_grpc=by_grpc)
         try:
             await client.info()
+            self._check_open()
         except BaseException:
             await client.close()
             raise
         return client
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise IndexUnavailableError("the index is closed")
 
     def _made(self, *, by_grpc: bool) -> AsyncQdrantClient:
         return AsyncQdrantClient(
@@ -128,6 +135,7 @@ class _Node:
         return True
 
     async def close(self) -> None:
+        self._is_closed = True
         if self.probing is not None:
             self.probing.cancel()
             await asyncio.wait({self.probing})
