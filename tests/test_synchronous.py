@@ -9,12 +9,15 @@ from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import unchunk
 from unchunk import synchronous
-from unchunk.synchronous import ClosedError, SynchronousEngine
+from unchunk.errors import ClosedError
+from unchunk.synchronous import SynchronousEngine
 
 
 class Counting:
@@ -210,10 +213,20 @@ def test_an_interrupt_when_the_library_was_just_opened_closes_it(
 def test_a_second_interrupt_while_it_closes_is_an_interrupt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    engine = SynchronousEngine(Counting.opened)
+    class Lasting(Counting):
+        async def close(self) -> None:
+            self.left = asyncio.create_task(self.linger())
+
+        async def linger(self) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(1)
+
+    engine = SynchronousEngine(Lasting.opened)
     thread, join = engine._thread, engine._thread.join
 
-    def interrupted() -> None:
+    def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(thread, "join", interrupted)
@@ -242,10 +255,77 @@ def test_what_others_wait_for_is_called_off_when_it_is_closed() -> None:
         assert isinstance(waiting.exception(30), ClosedError)
 
 
+def test_whoever_reads_on_while_it_is_being_closed_is_told() -> None:
+    """And does not take what there was so far for the whole."""
+
+    class Slow(Counting):
+        is_closing, go_on = threading.Event(), threading.Event()
+
+        async def close(self) -> None:
+            self.is_closing.set()
+            await asyncio.to_thread(self.go_on.wait, 30)
+
+    engine = SynchronousEngine(Slow.opened)
+    numbers = engine.count()
+    assert next(numbers) == 0
+    with ThreadPoolExecutor(1) as others:
+        closed = others.submit(engine.close)
+        assert Slow.is_closing.wait(30)
+        with pytest.raises(ClosedError):
+            next(numbers)
+        Slow.go_on.set()
+        assert closed.exception(30) is None
+
+
+def test_a_stream_that_cannot_be_ended_does_not_keep_the_library_open() -> None:
+    class Broken(Counting):
+        async def fail(self) -> AsyncGenerator[int, None]:
+            try:
+                yield 0
+            finally:
+                raise ZeroDivisionError
+
+    engine = SynchronousEngine(Broken.opened)
+    numbers = engine.fail()
+    assert next(numbers) == 0
+    with pytest.raises(ZeroDivisionError):
+        engine.close()
+    assert engine.ended == ["closed"]
+    engine.close()
+
+
+def test_a_library_that_is_closed_amid_a_long_call_calls_it_off(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for number in range(100):
+        (folder / f"{number}.md").write_text(f"# {number}\n\n" + "Words and words. " * 200)
+    begun = threading.Event()
+    with ThreadPoolExecutor(1) as others:
+        with unchunk.open(tmp_path / "home", embedder="hashing") as library:
+            adding = others.submit(library.add, folder, report=lambda _: begun.set())
+            assert begun.wait(60)
+        assert isinstance(adding.exception(60), ClosedError)
+    with unchunk.open(tmp_path / "home", embedder="hashing") as again:
+        assert {one.result for one in again.add(folder)} <= {"added", "unchanged"}
+        assert again.doctor().findings == ()
+
+
+def test_a_callback_that_ends_the_program_while_it_closes_keeps_nothing_open() -> None:
+    engine = SynchronousEngine(Counting.opened)
+
+    def both() -> None:
+        engine._stop()
+        sys.exit()
+
+    engine._loop.call_soon_threadsafe(both)
+    engine._thread.join(30)
+    assert not engine._thread.is_alive()
+
+
 def test_whoever_asks_a_library_that_is_closed_is_told(recwarn: pytest.WarningsRecorder) -> None:
     engine = SynchronousEngine(Counting.opened)
     # The thread ends, and nobody has closed the library.
-    engine._loop.call_soon_threadsafe(engine._loop.stop)
+    engine._loop.call_soon_threadsafe(engine._stop)
     engine._thread.join(10)
     with pytest.raises(ClosedError):
         next(engine.count())

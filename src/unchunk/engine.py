@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Self
 
 from unchunk.chat.talking import Talk, Talking
 from unchunk.chat.watching import CHAT
-from unchunk.domain import Chunking, Document, EmbedderIdentity, NewFile, OwnerId
+from unchunk.domain import Chunking, Document, EmbedderIdentity, NewFile, OwnerId, json_object
 from unchunk.errors import (
     IndexUnavailableError,
     InvalidInputError,
     NotFoundError,
     OutputError,
+    ProviderRefusedError,
     ProviderUnavailableError,
     TransientError,
     UnchunkError,
@@ -170,7 +171,7 @@ class Engine(Talking, Reading, Searching):
                 return 0
             if purged := await purge_remains(self._parts, left):
                 log("%d versions were left and are purged", purged)
-        except UnchunkError as error:
+        except (TransientError, OutputError, ProviderRefusedError) as error:
             log("what was left cannot be purged yet: %s", error)
             return 0
         return purged
@@ -243,7 +244,7 @@ class Engine(Talking, Reading, Searching):
             async def taken(one: Source) -> Outcome:
                 try:
                     return await self._take(ingest, one, whose, where)
-                except InvalidInputError as error:
+                except (InvalidInputError, NotFoundError) as error:
                     return Outcome(one.name, "failed", error_code=error.code, error=str(error))
 
             return await each(files, self._flow.width, taken)
@@ -267,6 +268,7 @@ class Engine(Talking, Reading, Searching):
         from unchunk.library.ingest import Ingest  # noqa: PLC0415
 
         whose = self._whose(owner)
+        _check_attributes(attributes)
         with suppress(TransientError):
             self._parts.spaces.check()
         with job():
@@ -475,6 +477,7 @@ class Engine(Talking, Reading, Searching):
     async def _take(
         self, ingest: "Ingest", source: Source, owner: OwnerId, folder: str
     ) -> "Outcome":
+        _check_attributes(source.attributes)
         [outcome] = await ingest.add([source], owner, folder)
         if source.attributes is not None and outcome.document:
             await self._parts.catalog.describe(owner, outcome.document, source.attributes)
@@ -485,6 +488,12 @@ class Engine(Talking, Reading, Searching):
 
         await self._settle()
         return Ingest(self._parts, self._flow, report)
+
+
+def _check_attributes(attributes: Mapping[str, object] | None) -> None:
+    """Before anything is taken in."""
+    if attributes is not None:
+        json_object(attributes, "attributes")
 
 
 def _folder(name: str) -> str:

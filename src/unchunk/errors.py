@@ -12,6 +12,7 @@
     │   ├── MissingPartError      an optional part is not installed; the message names it
     │   ├── ProviderRefusedError  a provider will not do this: a wrong key, a wrong model
     │   ├── IntegrityError        a part or an archive is not what it should be
+    │   ├── ClosedError           the library was closed before it could answer (also a RuntimeError)
     │   └── OutputError           a file cannot be written: no right, no space, no folder
     └── TransientError            the same call may succeed later
         ├── ProviderUnavailableError  a provider is down, slow or busy
@@ -143,3 +144,9 @@ class IntegrityError(PermanentError):
     """A part or an archive is not what its checksum says."""
 
     code = "damaged"
+
+
+class ClosedError(PermanentError, RuntimeError):
+    """The library was closed before it was asked, or before it could answer."""
+
+    code = "closed"

@@ -1,7 +1,9 @@
 """The engine for scripts and notebooks: the same object, its coroutines run to their end."""
 
 import asyncio
+import math
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
@@ -12,22 +14,21 @@ from pathlib import Path
 from types import AsyncGeneratorType, TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
+from unchunk.errors import ClosedError
+
 T = TypeVar("T")
 
+# Seconds for what is told to stop, and for what nobody waits for any more at the very end.
 _GRACE = 10.0
 _LAST_MOMENTS = 2.0
 # Seconds after which whoever waits looks up: the system may tell another thread of an interrupt,
 # and then nothing wakes the one that Python raises it in.
 _LOOK_UP = 0.5
-_CLOSED = "the library is closed"
+_CLOSED = "the library is closed: open it again to ask it"
 
 
 class Closable(Protocol):
     async def close(self) -> None: ...
-
-
-class ClosedError(RuntimeError):
-    """The library was closed before it was asked, or before it could answer."""
 
 
 class SynchronousEngine:
@@ -40,8 +41,10 @@ class SynchronousEngine:
     def __init__(self, opening: Callable[[], Coroutine[Any, Any, Closable]]) -> None:
         self._engine: Closable | None = None
         self._closing = threading.Lock()
-        self._is_ending = False
+        self._is_closing = self._is_ending = False
         self._streams: dict[AsyncGeneratorType[Any, None], Context] = {}
+        # What somebody waits for, and the ends of streams that nobody had any more.
+        self._asked: set[asyncio.Task[Any]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="unchunk", daemon=True)
@@ -78,21 +81,49 @@ class SynchronousEngine:
     def close(self) -> None:
         """Closing twice is closing once. What others still wait for is called off."""
         self._check_outside()
-        with self._closing:
-            if not self._thread.is_alive():
-                return
-            try:
-                with suppress(ClosedError):  # by one who was interrupted in it
-                    while self._streams:
-                        stream, context = self._streams.popitem()
-                        self._wait(partial(_end, stream), context)
-                    self._wait(self._left)
-                    if self._engine is not None:
-                        self._wait(self._engine.close)
-            finally:
-                with suppress(ClosedError):
-                    self._have_done(self._loop.stop)
-                self._thread.join()
+        while not self._closing.acquire(timeout=_LOOK_UP):
+            pass
+        try:
+            if self._thread.is_alive():
+                self._close()
+        finally:
+            self._closing.release()
+
+    def _close(self) -> None:
+        try:
+            with suppress(ClosedError):  # by one who was interrupted in it
+                self._wait(self._finish)
+        finally:
+            with suppress(ClosedError):
+                self._have_done(self._stop)
+            while self._thread.is_alive():
+                self._thread.join(_LOOK_UP)
+
+    async def _finish(self) -> None:
+        """What others wait for ends before the engine does, and that is closed whatever fails."""
+        self._is_closing = True
+        ending: list[asyncio.Task[None]] = []
+        try:
+            if others := self._asked - {asyncio.current_task()}:
+                for one in others:
+                    one.cancel()
+                await asyncio.wait(others, timeout=_GRACE)
+            while self._streams:
+                with suppress(KeyError):  # its reader came first
+                    stream, context = self._streams.popitem()
+                    ending.append(self._loop.create_task(_end(stream), context=context))
+            if left := self._leaving.union(ending):
+                await asyncio.wait(left)
+        finally:
+            if self._engine is not None:
+                await self._engine.close()
+        for stopped in ending:
+            stopped.result()
+
+    def _stop(self) -> None:
+        # A callback may raise what ends the loop once, and a stop of that moment is forgotten.
+        self._is_ending = True
+        self._loop.stop()
 
     def __enter__(self) -> Self:
         return self
@@ -145,15 +176,13 @@ class SynchronousEngine:
         # Nobody had it any more, and this thread came upon it. It may be one that the stream needs
         # to end, so it does not wait.
         def begin() -> None:
+            if self._is_ending:
+                return
             ending = self._loop.create_task(_end(stream), context=context)
             self._leaving.add(ending)
             ending.add_done_callback(self._leaving.discard)
 
         self._have_done(begin)
-
-    async def _left(self) -> None:
-        if self._leaving:
-            await asyncio.wait(set(self._leaving))
 
     def _wait(self, work: Callable[[], Awaitable[T]], context: Context | None = None) -> T:
         """`work` is asked for when it begins: an interrupt before that leaves nothing undone."""
@@ -163,7 +192,7 @@ class SynchronousEngine:
 
         def begin() -> None:
             nonlocal task
-            if self._is_ending:
+            if self._is_closing:
                 future.set_exception(ClosedError(_CLOSED))
                 return
             try:
@@ -171,6 +200,8 @@ class SynchronousEngine:
             except Exception as error:  # noqa: BLE001 - what cannot begin is the caller's affair
                 future.set_exception(error)
             else:
+                self._asked.add(task)
+                task.add_done_callback(self._asked.discard)
                 task.add_done_callback(partial(self._settle, future))
 
         def stop() -> None:
@@ -183,9 +214,9 @@ class SynchronousEngine:
         except BaseException:
             # Interrupted: what is under way is told, and given time to put things down.
             if not future.done():
-                with suppress(ClosedError, CancelledError, TimeoutError):
+                with suppress(ClosedError):
                     self._have_done(stop)
-                    future.exception(_GRACE)
+                    self._await(future, _GRACE)
             raise
 
     def _have_done(self, what: Callable[[], object]) -> None:
@@ -195,16 +226,23 @@ class SynchronousEngine:
             raise ClosedError(_CLOSED) from None
 
     def _result(self, future: Future[T]) -> T:
-        while not future.done():
-            has_ended = not self._thread.is_alive()
-            with suppress(CancelledError, TimeoutError):
-                future.exception(0 if has_ended else _LOOK_UP)
-            if has_ended and not future.done():
-                raise ClosedError(_CLOSED)
+        self._await(future)
+        if not future.done():
+            raise ClosedError(_CLOSED)
         return future.result()
 
+    def _await(self, future: Future[T], seconds: float = math.inf) -> None:
+        """Until it is done, the time is over, or nobody is left who could do it."""
+        deadline = time.monotonic() + seconds
+        while not future.done() and self._thread.is_alive():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            with suppress(CancelledError, TimeoutError):
+                future.exception(min(left, _LOOK_UP))
+
     def _settle(self, future: Future[T], task: asyncio.Task[T]) -> None:
-        if task.cancelled() and self._is_ending:
+        if task.cancelled() and self._is_closing:
             future.set_exception(ClosedError(_CLOSED))
         elif task.cancelled():
             future.cancel()
@@ -227,7 +265,6 @@ class SynchronousEngine:
                 # A callback may want the program to end, which is for its caller to hear.
                 with suppress(SystemExit, KeyboardInterrupt):
                     self._loop.run_forever()
-                    self._is_ending = True
             self._loop.run_until_complete(_end_all())
         finally:
             self._loop.close()

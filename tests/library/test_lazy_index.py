@@ -2,13 +2,15 @@
 
 import asyncio
 import gc
+import os
+import signal
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import servers
-from gates import hold
 from unchunk.adapters.index.qdrant import QdrantIndexes
 from unchunk.domain import Space, Within
 from unchunk.errors import IndexUnavailableError
@@ -28,7 +30,11 @@ def indexes(request: pytest.FixtureRequest, qdrant_server: str) -> QdrantIndexes
 
 
 @pytest.mark.parametrize("steps", range(1, 11, 3))
-def test_calls_under_way_end_before_it_closes(indexes: QdrantIndexes, steps: int) -> None:
+def test_calls_under_way_end_before_it_closes(
+    indexes: QdrantIndexes, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    monkeypatch.setattr(lazy, "_GRACE", 60)
+
     async def scene() -> None:
         index = LazyIndex(partial(indexes.open, SPACE), SPACE.name)
         assert await index.census() == {}
@@ -44,21 +50,26 @@ def test_calls_under_way_end_before_it_closes(indexes: QdrantIndexes, steps: int
     gc.collect()  # A connection that was left open is told of here.
 
 
-def test_a_call_that_does_not_end_does_not_keep_it_open(
-    indexes: QdrantIndexes, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by", ["gRPC", "REST"])
+def test_a_call_that_does_not_end_is_told_that_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     monkeypatch.setattr(lazy, "_GRACE", 0.05)
 
-    async def scene() -> None:
-        opened = await indexes.open(SPACE)
-        held = hold(monkeypatch, opened, "search_many")
-        index = LazyIndex(lambda: asyncio.sleep(0, opened), SPACE.name)
-        searching = asyncio.create_task(index.search(QUERY, Within("me"), 3))
-        await held.reached.wait()
-        async with asyncio.timeout(60):
-            await index.close()
-        held.opened.set()
-        with pytest.raises(IndexUnavailableError):
+    async def scene(indexes: QdrantIndexes, pid: int) -> None:
+        index = LazyIndex(partial(indexes.open, SPACE), SPACE.name)
+        await index.search(QUERY, Within("me"), 3)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            searching = asyncio.create_task(index.search(QUERY, Within("me"), 3))
+            await asyncio.sleep(0.5)
+            async with asyncio.timeout(60):
+                await index.close()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        with pytest.raises(IndexUnavailableError, match="is closed"):
             await searching
 
-    asyncio.run(scene())
+    with servers.qdrant(tmp_path) as server:
+        port = server.grpc_port if by == "gRPC" else servers.free_ports(1)[0]
+        asyncio.run(scene(QdrantIndexes(server.url, grpc_port=port), server.pid))

@@ -7,8 +7,9 @@ import pytest
 
 from gates import Gate, break_off, hold, part
 from sharers import Town, assert_agreed, fall_asleep
+from unchunk.adapters.index.qdrant import QdrantIndex
 from unchunk.engine import Engine
-from unchunk.errors import IndexUnavailableError, MigrationNeededError
+from unchunk.errors import IndexUnavailableError, MigrationNeededError, OutputError
 from unchunk.library.spaces import Spaces
 from unchunk.ports import ACTIVE
 
@@ -43,6 +44,28 @@ def test_what_one_migrates_the_other_finds_all_the_time(town: Town) -> None:
                 await assert_agreed([one, other], TEXTS)
                 with pytest.raises(MigrationNeededError, match="reindex --all"):
                     await one.add(town.files)
+
+    asyncio.run(scene())
+
+
+def test_an_index_that_nobody_gets_is_closed(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+
+    async def close(index: QdrantIndex) -> None:
+        closed.append(index)
+        await really(index)
+
+    really = QdrantIndex.close
+
+    async def scene() -> None:
+        async with town.opened() as engine:
+            gone = OutputError("the disk is full")
+            break_off(monkeypatch, part(engine, "catalog"), "notes", gone)
+            monkeypatch.setattr(QdrantIndex, "close", close)
+            [space] = engine._parts.spaces.all
+            with pytest.raises(OutputError):
+                await space.index.census()
+            assert len(closed) == 1
 
     asyncio.run(scene())
 

@@ -444,7 +444,7 @@ def test_one_name_that_cannot_be_had_is_noted(server: VectorStores) -> None:
 
     async def scene() -> dict[str, LostChunks]:
         client = AsyncOpenAI(api_key="k", base_url=server.url)
-        store = OpenAIFiles(client, "vs_1", bounds=IMPATIENT)
+        store = OpenAIFiles(client, "vs_1", bounds=SMALL)
         try:
             return {file.name: await store.chunks(file) async for file in store.files()}
         finally:
@@ -481,7 +481,7 @@ def test_what_told_of_a_rush_is_said_though_the_last_attempt_was_cut_short(
     server.faults.append(("/content", busy_then_silent))
     try:
         with pytest.raises(ProviderUnavailableError, match="answered 429: slow down; tried 2"):
-            Asked(server, AsyncOpenAI, Bounds(patience=1.0)).chunks()
+            Asked(server, AsyncOpenAI, Bounds(patience=3.0)).chunks()
     finally:
         over.set()
 

@@ -434,7 +434,7 @@ def test_a_body_that_comes_fast_enough_may_take_longer_than_it_may_stop() -> Non
     ],
 )
 def test_a_head_that_does_not_end_is_not_waited_for(begin: Callable[[Served], bytes]) -> None:
-    with serving(Scripted().engine, Options(head_seconds=0.3)) as served, opened(served) as line:
+    with serving(Scripted().engine, Options(head_seconds=1.5)) as served, opened(served) as line:
         line.sendall(begin(served))
         reply = heard(line)
         assert status_of(reply) == 408

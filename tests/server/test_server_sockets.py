@@ -222,7 +222,7 @@ def test_a_reader_that_takes_nothing_is_left() -> None:
 
 
 def test_a_socket_over_which_nothing_is_asked_is_closed() -> None:
-    with serving(Scripted().engine, Options(socket_seconds=0.3)) as served:
+    with serving(Scripted().engine, Options(socket_seconds=1.5)) as served:
         before = served.tasks()
         with talking(served) as socket:
             say(socket, type="ask", message="q")
@@ -237,12 +237,12 @@ def test_a_socket_over_which_nothing_is_asked_is_closed() -> None:
 
 def test_a_socket_is_not_closed_while_an_answer_is_being_written() -> None:
     engine = Scripted(pause_at=1)
-    with serving(engine.engine, Options(socket_seconds=0.2)) as served, talking(served) as socket:
+    with serving(engine.engine, Options(socket_seconds=1.0)) as served, talking(served) as socket:
         say(socket, type="ask", message="q")
         assert hear(socket)["type"] == "plan"
         # However often that is longer than nothing may be asked.
         with pytest.raises(TimeoutError):
-            socket.recv(0.8)
+            socket.recv(2.5)
         engine.gate.set()
         assert hear_all(socket)[-1]["type"] == "done"
         with pytest.raises(ConnectionClosed):

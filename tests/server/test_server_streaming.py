@@ -16,7 +16,7 @@ from unchunk.errors import InvalidInputError, NotFoundError
 from unchunk.server.options import Options
 
 QUESTION = {"message": "When?"}
-QUICK = Options(resume_seconds=0.3, kept_seconds=0.5, heartbeat_seconds=5.0)
+QUICK = Options(resume_seconds=0.3, kept_seconds=2.0, heartbeat_seconds=5.0)
 
 
 @contextmanager
@@ -229,7 +229,7 @@ def test_an_answer_that_nobody_reads_any_more_stops_but_not_at_once() -> None:
     with serving(engine.engine, QUICK) as served:
         with asking(served) as reply:
             some(reply, 2)
-        began = time.monotonic()
+            began = time.monotonic()
         eventually(lambda: engine.open == 0)
         assert time.monotonic() - began > 0.2
         assert engine.stopped == 1

@@ -131,13 +131,16 @@ async def purge_again(parts: Parts, seconds: float) -> None:
     """
     if parts.sharing.purged is None:
         return
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
+    try:
+        async with asyncio.timeout(seconds) as limit:
             while (taken := await parts.sharing.purged.take(_FEW)).versions:
                 # One by one: what is done is not done again, however slow the index is.
                 for one in taken.versions.items():
                     await parts.spaces.everywhere(partial(_take_out_again, *one))
                     await parts.sharing.purged.done(Taken(dict([one]), taken.until))
+    except TimeoutError:
+        if not limit.expired():
+            raise
 
 
 async def _take_out_again(document: DocumentId, generations: Sequence[int], index: Index) -> None:

@@ -43,6 +43,7 @@ T = TypeVar("T")
 
 # Whoever changes which spaces there are holds this, among all processes.
 _MIGRATION = "spaces"
+_CLOSED = "the library is closed"
 
 # Makes an embedder from how it is named in the settings, and from what is known of it.
 MakeEmbedder = Callable[[str, EmbedderIdentity | None], Awaitable[Embedder]]
@@ -154,6 +155,8 @@ class Spaces:
 
     @property
     def active(self) -> OpenSpace:
+        if self._is_closed:
+            raise IndexUnavailableError(_CLOSED)
         if self._active not in self._open:
             raise self._problems[""]
         return self._open[self._active]
@@ -171,7 +174,7 @@ class Spaces:
         await self.refresh()
         if self._is_closed:
             # Nowhere is not everywhere: who purges would believe that all is gone.
-            raise IndexUnavailableError("the library is closed")
+            raise IndexUnavailableError(_CLOSED)
         found = {}
         for space in self.all:
             try:

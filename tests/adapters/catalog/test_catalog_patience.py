@@ -188,7 +188,7 @@ def test_writers_that_wait_for_a_stopped_one_do_not_keep_the_heart_from_beating(
 
 def test_nobody_waits_for_ever_for_what_another_has_locked(postgres: str) -> None:
     async def scene() -> None:
-        database = await open_database(postgres, patience=0.3)
+        database = await open_database(postgres, patience=1.5)
         await database.write(partial(insert, key="a"))
         with psycopg.connect(postgres) as stopped:
             stopped.execute("SELECT * FROM notes WHERE key = 'a' FOR UPDATE")

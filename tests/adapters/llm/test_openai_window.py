@@ -90,12 +90,12 @@ def test_it_is_asked_once_by_all_who_want_to_know(server: ScriptedModel) -> None
 def test_it_is_asked_again_some_time_after_it_was_not_told(
     server: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unchunk.adapters.llm.openai._ASK_AGAIN", 0.2)
+    monkeypatch.setattr("unchunk.adapters.llm.openai._ASK_AGAIN", 1.0)
 
     async def scene(chat: OpenAIChatModel) -> list[int | None]:
         found = [await chat.window(), await chat.window()]
         server.listed = listing({"id": "m", "max_model_len": 4096})
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(1.1)
         return [*found, await chat.window()]
 
     assert run(scene, OpenAIChatModel(openai(f"{server.url}/v1", "m"))) == [None, None, 4096]

@@ -168,7 +168,7 @@ def test_whoever_goes_away_stops_the_model(there: Talk) -> None:
     eventually(there.is_quiet)
     there.behaves(hang)
     with pytest.raises(APITimeoutError):
-        there.client.with_options(timeout=0.3).chat.completions.create(model="any", messages=ASKED)
+        there.client.with_options(timeout=3).chat.completions.create(model="any", messages=ASKED)
     assert there.model.settled(lambda: there.model.aborted == before + 2)
     eventually(there.is_quiet)
     # Nothing of it can be read again.

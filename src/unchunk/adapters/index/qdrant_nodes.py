@@ -91,7 +91,7 @@ class _Node:
     async def client(self) -> AsyncQdrantClient:
         """By gRPC, which is quicker; by REST where only that gets through."""
         async with self._connecting:
-            self._check_open()
+            self.check_open()
             if self._client is None:
                 try:
                     self._client = await self._connected(by_grpc=True)
@@ -105,13 +105,13 @@ class _Node:
         client = self._made(by_grpc=by_grpc)
         try:
             await client.info()
-            self._check_open()
+            self.check_open()
         except BaseException:
             await client.close()
             raise
         return client
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
         if self._is_closed:
             raise IndexUnavailableError("the index is closed")
 
@@ -130,7 +130,7 @@ class _Node:
         try:
             async with asyncio.timeout(patience):
                 await (await self.client()).info()
-        except (TimeoutError, *_FAILURES):
+        except (TimeoutError, IndexUnavailableError, *_FAILURES):
             return False
         return True
 
@@ -234,7 +234,7 @@ class Nodes:
     async def _answer(self, node: _Node, call: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
         """As long as the node lives it may take its time."""
         if len(self._nodes) == 1:
-            return await call(await node.client())
+            return await _asked(node, call)
         asking = asyncio.ensure_future(_asked(node, call))
         try:
             while not (await asyncio.wait({asking}, timeout=self._patience))[0]:
@@ -259,7 +259,14 @@ class Nodes:
 
 
 async def _asked(node: _Node, call: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
-    return await call(await node.client())
+    try:
+        return await call(await node.client())
+    except (asyncio.CancelledError, *_FAILURES):
+        # A channel that is closed cancels its calls, in tasks that nobody cancelled.
+        task = asyncio.current_task()
+        if task is None or not task.cancelling():
+            node.check_open()
+        raise
 
 
 @contextmanager
@@ -279,7 +286,9 @@ def _code(error: Exception) -> object:
 
 def _ours(error: Exception) -> UnchunkError:
     code = _code(error)
-    detail = str(error.details() if isinstance(error, grpc.aio.AioRpcError) else error)
+    said = error.details() if isinstance(error, grpc.aio.AioRpcError) else error
+    # A line that breaks says nothing else.
+    detail = str(said) or repr(getattr(error, "source", error))
     if code in (_STATUS.UNAUTHENTICATED, _STATUS.PERMISSION_DENIED, 401, 403):
         return ProviderRefusedError(f"the Qdrant server refuses: {detail}. Check its API key")
     if code in (_STATUS.INVALID_ARGUMENT, 400, 422):
