@@ -36,7 +36,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "searching": ({"domain", "library", "retrieval"}, set()),
     "evaluation": ({"domain", "engine", "errors", "retrieval", "text"}, set()),
-    "synchronous": (set(), set()),
+    "synchronous": ({"errors"}, set()),
     "wiring": (
         {
             "adapters",
