@@ -237,6 +237,39 @@ def test_a_second_interrupt_while_it_closes_is_an_interrupt(
     engine.close()
 
 
+def test_an_interrupt_before_closing_has_begun_leaves_nothing_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = SynchronousEngine(Counting.opened)
+    monkeypatch.setattr(synchronous, "Future", Hasty)
+    go_on = threading.Event()
+    # It is told to stop while the loop is busy.
+    engine._loop.call_soon_threadsafe(go_on.wait, 10)
+    threading.Timer(0.2, go_on.set).start()
+    monkeypatch.setattr(Hasty, "wanted", True)
+    with pytest.raises(KeyboardInterrupt):
+        engine.close()
+    engine._thread.join(30)
+    assert engine.ended == ["closed"]
+
+
+def test_a_stream_that_does_not_end_does_not_keep_the_library_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Endless(Counting):
+        async def stay(self) -> AsyncGenerator[int, None]:
+            try:
+                yield 0
+            finally:
+                await asyncio.Event().wait()
+
+    monkeypatch.setattr(synchronous, "_GRACE", 0.05)
+    with SynchronousEngine(Endless.opened) as engine:
+        numbers = engine.stay()
+        assert next(numbers) == 0
+    assert engine.ended == ["closed"]
+
+
 def test_work_that_cannot_begin_is_an_error_of_the_caller() -> None:
     def broken() -> Any:  # noqa: ANN401 - it gives nothing
         raise ZeroDivisionError

@@ -17,7 +17,6 @@ from unchunk.errors import (
     InvalidInputError,
     NotFoundError,
     OutputError,
-    ProviderRefusedError,
     ProviderUnavailableError,
     TransientError,
     UnchunkError,
@@ -171,7 +170,8 @@ class Engine(Talking, Reading, Searching):
                 return 0
             if purged := await purge_remains(self._parts, left):
                 log("%d versions were left and are purged", purged)
-        except (TransientError, OutputError, ProviderRefusedError) as error:
+        except UnchunkError as error:
+            # Whatever the index has: who opens the library may want to read, or to mend it.
             log("what was left cannot be purged yet: %s", error)
             return 0
         return purged

@@ -41,7 +41,7 @@ class SynchronousEngine:
     def __init__(self, opening: Callable[[], Coroutine[Any, Any, Closable]]) -> None:
         self._engine: Closable | None = None
         self._closing = threading.Lock()
-        self._is_closing = self._is_ending = False
+        self._is_closing = self._is_closed = self._is_ending = False
         self._streams: dict[AsyncGeneratorType[Any, None], Context] = {}
         # What somebody waits for, and the ends of streams that nobody had any more.
         self._asked: set[asyncio.Task[Any]] = set()
@@ -81,13 +81,11 @@ class SynchronousEngine:
     def close(self) -> None:
         """Closing twice is closing once. What others still wait for is called off."""
         self._check_outside()
-        while not self._closing.acquire(timeout=_LOOK_UP):
-            pass
-        try:
+        while self._closing.locked():
+            self._thread.join(_LOOK_UP)
+        with self._closing:
             if self._thread.is_alive():
                 self._close()
-        finally:
-            self._closing.release()
 
     def _close(self) -> None:
         try:
@@ -113,12 +111,17 @@ class SynchronousEngine:
                     stream, context = self._streams.popitem()
                     ending.append(self._loop.create_task(_end(stream), context=context))
             if left := self._leaving.union(ending):
-                await asyncio.wait(left)
+                await asyncio.wait(left, timeout=_GRACE)
         finally:
-            if self._engine is not None:
-                await self._engine.close()
-        for stopped in ending:
-            stopped.result()
+            await self._close_engine()
+        for one in ending:
+            if one.done():
+                one.result()
+
+    async def _close_engine(self) -> None:
+        if self._engine is not None and not self._is_closed:
+            self._is_closed = True
+            await self._engine.close()
 
     def _stop(self) -> None:
         # A callback may raise what ends the loop once, and a stop of that moment is forgotten.
@@ -266,6 +269,8 @@ class SynchronousEngine:
                 with suppress(SystemExit, KeyboardInterrupt):
                     self._loop.run_forever()
             self._loop.run_until_complete(_end_all())
+            # An interrupt may have come before closing had begun.
+            self._loop.run_until_complete(asyncio.wait_for(self._close_engine(), _GRACE))
         finally:
             self._loop.close()
 

@@ -10,6 +10,7 @@ from homes import Home
 from unchunk.engine import Engine
 from unchunk.errors import (
     IndexUnavailableError,
+    IntegrityError,
     InvalidInputError,
     MigrationNeededError,
     NotFoundError,
@@ -454,3 +455,21 @@ def test_a_library_in_use_says_so(home: Home) -> None:
         assert b"LibraryInUseError" in errors
 
     home.run(work)
+
+
+def test_a_library_whose_index_is_damaged_amid_a_delete_can_be_opened_and_read(home: Home) -> None:
+    paths = [home.file("a.md", WHALE), home.file("b.md", HARBOUR)]
+    home.run(lambda engine: engine.add(*paths))
+    for current in home.folder.glob("index/edge/*/current.json"):
+        current.write_text("{bad")
+
+    async def delete(engine: Engine) -> None:
+        with pytest.raises(IntegrityError):
+            await engine.delete("a.md")
+
+    async def read(engine: Engine) -> None:
+        assert [one.name for one in await engine.documents()] == ["b.md"]
+        assert await engine.text("b.md") == HARBOUR
+
+    home.run(delete)
+    home.run(read)

@@ -133,7 +133,7 @@ def test_what_is_done_stays_done_where_the_index_is_too_slow_for_the_rest(
 
         with monkeypatch.context() as patch:
             patch.setattr(index_of(one), "delete", slow)
-            await one.purge_again(seconds=3)
+            await one.purge_again(seconds=10)
         assert calls == 3
         assert sorted(turns(postgres)) == [0, 1, 1]
 

@@ -125,7 +125,7 @@ class Spaces:
 
     async def _take_over(self, notes: Mapping[str, str]) -> None:
         noted = {key: it for key, it in notes.items() if key.startswith(KEYS)}
-        if ACTIVE not in noted or noted == self._noted:
+        if self._is_closed or ACTIVE not in noted or noted == self._noted:
             return
         known = noted_spaces(noted)
         for name, recipe in known.items():
@@ -342,9 +342,9 @@ class Spaces:
         self._is_closed = True
         if self._leaving:
             await asyncio.wait(self._leaving)
-        for space in self._open.values():
+        while self._open:
+            _, space = self._open.popitem()
             await _close(space)
-        self._open.clear()
 
     async def _open_known(self, name: str, recipe: dict[str, str]) -> None:
         """Open a space of the catalog; without its embedder, if that is not to be had."""
