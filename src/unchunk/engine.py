@@ -221,6 +221,7 @@ class Engine(Talking, Reading, Searching):
         that the document of that name has.
         """
         source = Source(path, check_name(name), attributes=attributes)
+        _check_attributes(attributes)
         with job():
             ingest = await self._ingest(silent)
             return await self._take(ingest, source, self._whose(owner), _folder(folder))
@@ -235,7 +236,7 @@ class Engine(Talking, Reading, Searching):
     ) -> "list[Outcome]":
         """As `add`, but each file has a name and attributes of its own, as in `add_file`."""
         from unchunk.library.committing import each  # noqa: PLC0415
-        from unchunk.library.ingest import Outcome  # noqa: PLC0415
+        from unchunk.library.ingest import Event, Outcome  # noqa: PLC0415
 
         whose, where = self._whose(owner), _folder(folder)
         with job():
@@ -243,8 +244,13 @@ class Engine(Talking, Reading, Searching):
 
             async def taken(one: Source) -> Outcome:
                 try:
+                    _check_attributes(one.attributes)
+                except InvalidInputError as error:
+                    report(Event("done", one.name))
+                    return Outcome(one.name, "failed", error_code=error.code, error=str(error))
+                try:
                     return await self._take(ingest, one, whose, where)
-                except (InvalidInputError, NotFoundError) as error:
+                except NotFoundError as error:  # it was deleted as soon as it was there
                     return Outcome(one.name, "failed", error_code=error.code, error=str(error))
 
             return await each(files, self._flow.width, taken)
@@ -477,7 +483,6 @@ class Engine(Talking, Reading, Searching):
     async def _take(
         self, ingest: "Ingest", source: Source, owner: OwnerId, folder: str
     ) -> "Outcome":
-        _check_attributes(source.attributes)
         [outcome] = await ingest.add([source], owner, folder)
         if source.attributes is not None and outcome.document:
             await self._parts.catalog.describe(owner, outcome.document, source.attributes)
