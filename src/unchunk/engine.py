@@ -250,7 +250,7 @@ class Engine(Talking, Reading, Searching):
                     return Outcome(one.name, "failed", error_code=error.code, error=str(error))
                 try:
                     return await self._take(ingest, one, whose, where)
-                except NotFoundError as error:  # it was deleted as soon as it was there
+                except (InvalidInputError, NotFoundError) as error:  # or it is deleted already
                     return Outcome(one.name, "failed", error_code=error.code, error=str(error))
 
             return await each(files, self._flow.width, taken)
