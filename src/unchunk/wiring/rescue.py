@@ -14,10 +14,14 @@ Kind = Literal["openai", "qdrant", "chroma", "chunkenizer"]
 
 
 def store_of(client: "Client", vector_store: str) -> LostFiles:
-    """A vector store by a client that somebody else made, and closes."""
+    """A vector store by a client that somebody else made, and closes.
+
+    Its `max_retries` and `timeout` hold for every call.
+    """
+    from unchunk.adapters.sources.openai_clients import bounds_of
     from unchunk.adapters.sources.openai_files import OpenAIFiles
 
-    return OpenAIFiles(client, vector_store)
+    return OpenAIFiles(client, vector_store, bounds=bounds_of(client))
 
 
 def vector_stores(

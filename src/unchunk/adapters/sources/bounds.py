@@ -25,14 +25,17 @@ class Bounds:
     """`reply` is bytes of one reply, and of all chunks of one file; `pages` is for one list.
 
     `patience` is seconds for all attempts at one call, the waits between them included, and
-    `idle` for the silence in one. `names` is how many names are asked for at once. `whole` is
-    seconds for one list, and for one file; without it, thirty times patience or ten minutes.
+    `idle` for the silence in one; None leaves that to the client. With `attempts`, so many are
+    made, and each of them may take `patience`. `names` is how many names are asked for at once.
+    `whole` is seconds for one list, and for one file; without it, thirty times patience or ten
+    minutes.
     """
 
     reply: int = 128 * 1024 * 1024
     pages: int = 2_000
     patience: float = 120.0
-    idle: float = 60.0
+    idle: float | None = 60.0
+    attempts: int | None = None
     names: int = 8
     whole: float | None = None
 

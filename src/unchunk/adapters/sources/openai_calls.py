@@ -20,7 +20,7 @@ from openai.lib.azure import BaseAzureClient
 from unchunk.adapters.sources.addresses import shown_address
 from unchunk.adapters.sources.bounds import Body, Bounds, parsed
 from unchunk.adapters.sources.openai_clients import Client, in_thread, prepared
-from unchunk.adapters.sources.patience import patiently
+from unchunk.adapters.sources.patience import patiently, tried
 from unchunk.errors import (
     IntegrityError,
     NotFoundError,
@@ -32,6 +32,7 @@ from unchunk.ports.replies import TRANSIENT, asked_wait
 
 _KEY_LIKE = re.compile(r"\b(?:sk|key)-[\w*.-]+")
 _SHOWN = 300
+_ONCE = 2.0
 
 
 class Reply(NamedTuple):
@@ -59,18 +60,23 @@ class Calls:
         query: Mapping[str, object] | None = None,
         *,
         most: int | None = None,
-        patience: float | None = None,
+        once: bool = False,
     ) -> Reply:
-        """The reply, tried as often as patience allows. `most` is bytes, where it is less."""
+        """The reply to a call, tried again as the bounds allow, or hardly with `once`.
+
+        `most` is bytes, where it is less.
+        """
         limit = self._bounds.reply if most is None else min(most, self._bounds.reply)
 
         async def attempt(left: float) -> Reply:
             body = await self._attempt(path, query or {}, left, limit)
             return Reply(await parsed(body), len(body))
 
+        attempts, seconds = self._bounds.attempts, self._bounds.patience
         try:
-            seconds = self._bounds.patience if patience is None else patience
-            return await patiently(attempt, seconds, self.where)
+            if attempts is not None:
+                return await tried(attempt, 1 if once else attempts, seconds, self.where)
+            return await patiently(attempt, min(seconds, _ONCE) if once else seconds, self.where)
         except IntegrityError as error:
             what = f"the reply of {self.where} to {path}"
             raise IntegrityError(f"{what} cannot be used: {error}") from None
@@ -85,9 +91,10 @@ class Calls:
         options: Any = {
             "params": dict(query),
             "headers": {"OpenAI-Beta": "assistants=v2", "Accept-Encoding": "gzip"},
-            "timeout": httpx2.Timeout(min(left, self._bounds.idle)),
             "follow_redirects": False,
         }
+        if self._bounds.idle is not None:
+            options["timeout"] = httpx2.Timeout(min(left, self._bounds.idle))
         try:
             if isinstance(self._client, OpenAI):
                 client, end = self._client, monotonic() + left

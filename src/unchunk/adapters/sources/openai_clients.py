@@ -14,13 +14,16 @@ import httpx2
 from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient, OpenAI, OpenAIError
 
 from unchunk.adapters.sources.addresses import check_address, is_here
-from unchunk.adapters.sources.bounds import Body
+from unchunk.adapters.sources.bounds import Body, Bounds
 from unchunk.errors import IntegrityError, InvalidInputError, InvalidSettingError
 
 Client = OpenAI | AsyncOpenAI
 T = TypeVar("T")
 _MOST_OF_AN_ERROR = 64 * 1024
 _NO_KEY = "none"
+# Seconds in which a reply has to be whole, however long the client waits for each piece of it, and
+# in which a list or a file has.
+_ATTEMPT, _WHOLE = 600.0, 3_600.0
 
 
 def client_from(
@@ -66,17 +69,32 @@ def _connections(url: str | None) -> httpx2.AsyncClient:
     return DefaultAsyncHttpxClient(trust_env=not (url and is_here(url)))
 
 
+def bounds_of(client: Client) -> Bounds:
+    """Bounds under which calls are tried again, and waited for, as `client` itself does it."""
+    check_client(client)
+    timeout = httpx2.Timeout(client.timeout)
+    attempts = client.max_retries + 1
+    seconds = max(_ATTEMPT, timeout.connect or 0, timeout.read or 0)
+    return Bounds(
+        patience=seconds, idle=None, attempts=attempts, whole=max(_WHOLE, attempts * seconds)
+    )
+
+
+def check_client(client: object) -> None:
+    if not isinstance(client, Client):
+        raise InvalidInputError(
+            f"the client is {type(client).__name__}: give openai.OpenAI, AzureOpenAI, AsyncOpenAI"
+            " or AsyncAzureOpenAI"
+        )
+
+
 def prepared(client: Client, *, own: bool) -> tuple[Client, httpx2.AsyncClient | None]:
     """A copy that never retries and reads little of an error; and what is to be closed then.
 
     Connections belong to the event loop that opened them. So a given asynchronous client lends
     its settings alone, and has its connections for itself, unless they were made by hand.
     """
-    if not isinstance(client, Client):
-        raise InvalidInputError(
-            f"the client is {type(client).__name__}: give openai.OpenAI, AzureOpenAI, AsyncOpenAI"
-            " or AsyncAzureOpenAI"
-        )
+    check_client(client)
     # The SDK gives its own HTTP client no other name.
     http: object = client._client  # noqa: SLF001
     if isinstance(client, OpenAI):

@@ -25,7 +25,6 @@ _MOST_PARTS = 1_000_000
 # So many names in a row that nobody answers for, and the next is asked for but once; so many, and
 # no more are.
 _FEW, _MANY = 3, 30
-_ONE_ATTEMPT = 2.0
 
 
 class OpenAIFiles:
@@ -153,11 +152,9 @@ class OpenAIFiles:
             if self._unanswered >= _MANY:
                 self._unnamed.add(identity)
                 return {}
-            patience = self._bounds.patience
-            if self._unanswered >= _FEW:
-                patience = min(patience, _ONE_ATTEMPT)
+            once = self._unanswered >= _FEW
             try:
-                about = (await self._calls.get(path, most=_ABOUT, patience=patience)).value
+                about = (await self._calls.get(path, most=_ABOUT, once=once)).value
             except (NotFoundError, ProviderRefusedError, IntegrityError):
                 # It may be deleted, or a key may read stores and no files; the chunks are there.
                 return {}

@@ -12,6 +12,28 @@ from unchunk.errors import ProviderUnavailableError
 T = TypeVar("T")
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 20.0
+# A server that asks for a longer wait is not tried again, as OpenAI's clients do it.
+_LONGEST_ASKED = 120.0
+
+
+async def tried(
+    attempt: Callable[[float], Awaitable[T]], attempts: int, seconds: float, where: str
+) -> T:
+    """The result of `attempt`, made at most `attempts` times; each may take so many seconds."""
+    failures = 0
+    while True:
+        try:
+            async with asyncio.timeout(seconds):
+                return await attempt(seconds)
+        except TimeoutError:
+            error = ProviderUnavailableError(f"{where} did not answer within {seconds:.3g} s")
+        except ProviderUnavailableError as raised:
+            error = raised
+        failures += 1
+        if failures >= attempts or (error.retry_after or 0) > _LONGEST_ASKED:
+            times = "once" if failures == 1 else f"{failures} times"
+            raise ProviderUnavailableError(f"{error}; tried {times}", error.retry_after) from None
+        await asyncio.sleep(wait_after(failures, error.retry_after))
 
 
 async def patiently(attempt: Callable[[float], Awaitable[T]], patience: float, where: str) -> T:
@@ -60,6 +82,6 @@ def wait_after(failures: int, asked: float | None) -> float:
 
     Who asks for less than that gets more.
     """
-    bound = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (failures - 1))
+    bound = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(failures - 1, 10))
     own = random.uniform(bound / 2, bound)  # noqa: S311 -- spreads load, protects nothing
     return own if asked is None else max(asked, own)
