@@ -51,6 +51,39 @@ def test_white_space_may_be_missing_on_either_side() -> None:
 
 
 @pytest.mark.parametrize(
+    ("left", "right", "shared"),
+    [
+        ("Hello world", "Hello  world", 12),
+        ("Hello world", "Hello\nworld", 11),
+        ("Hello world\n", "Hello world", 11),
+        ("a b", " a\tb\n", 4),
+        ("ab", "a b", 3),
+        # Their last and first letters are the same by chance.
+        ("alpha beta", "alpha  beta", 11),
+    ],
+)
+def test_short_chunks_of_one_text_in_other_white_space_are_normalized(
+    left: str, right: str, shared: int
+) -> None:
+    assert detect_chunk_overlap(left, right) == ChunkOverlapInfo(shared, "normalized")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "info"),
+    [
+        (" a", "a", ChunkOverlapInfo(1, "exact")),
+        ("Hello world", "Hello world\n", ChunkOverlapInfo(11, "exact")),
+        (" ", "\n", ChunkOverlapInfo(0, "none")),
+        ("", "", ChunkOverlapInfo(0, "none")),
+    ],
+)
+def test_all_letters_matched_exactly_are_exact_and_none_is_none(
+    left: str, right: str, info: ChunkOverlapInfo
+) -> None:
+    assert detect_chunk_overlap(left, right) == info
+
+
+@pytest.mark.parametrize(
     ("left", "right"),
     [("", ""), ("", "text"), ("text", ""), ("one", "two"), (LEFT, "quite another text")],
 )

@@ -342,3 +342,17 @@ def test_a_strategy_that_the_chunks_do_not_fit_is_named() -> None:
     assert found.strategy == CHARS
     note = "the chunks do not fit the strategy that was given, 800/400 tokens: some may be missing"
     assert note in found.notes
+
+
+def test_a_last_chunk_that_is_the_one_before_in_other_white_space_is_joined_to_it() -> None:
+    for strategy in (None, ChunkingStrategy("tokens", 800, 400)):
+        found = stitch(["Hello world", "Hello  world"], strategy)
+        assert (found.text, found.confidence) == ("Hello  world", "normalized")
+        assert [(seam.overlap, seam.confidence) for seam in found.seams] == [(12, "normalized")]
+
+
+def test_without_overlap_equal_chunks_are_text_that_came_twice() -> None:
+    none = ChunkingStrategy("chars", 100, 0)
+    assert "Hello world" in stitch(["Hello world", "Hello  world"], none).text
+    # So are those that differ at their ends alone: a window over equal lines makes such.
+    assert stitch(["Hello world\n", "Hello world"]).text == "Hello world\n\nHello world"

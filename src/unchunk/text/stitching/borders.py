@@ -44,7 +44,8 @@ def detect_chunk_overlap(chunk_a_text: str, chunk_b_text: str) -> ChunkOverlapIn
     """The longest overlap of one pair, taken alone.
 
     It is the first guess and no more: a text that repeats itself has many overlaps, and
-    only `stitch`, which sees all chunks, can tell which one is right.
+    only `stitch`, which sees all chunks, can tell which one is right. Two chunks of the same text
+    but for white space are "normalized", even if by chance a few characters match exactly.
     """
     for chunk in (chunk_a_text, chunk_b_text):
         if not isinstance(chunk, str):
@@ -52,8 +53,11 @@ def detect_chunk_overlap(chunk_a_text: str, chunk_b_text: str) -> ChunkOverlapIn
     border = next(borders(chunk_a_text, chunk_b_text), None)
     if border is None:
         border = next(borders(chunk_a_text.removesuffix(CUT), chunk_b_text), None)
+    is_same = same_but_for_space(chunk_a_text, chunk_b_text)
     if border is not None:
-        return ChunkOverlapInfo(border.length + border.lead, "exact")
+        exact = border.length + border.lead
+        if not is_same or exact >= len(chunk_b_text.rstrip()):
+            return ChunkOverlapInfo(exact, "exact")
     shared = loose_border(chunk_a_text, chunk_b_text)
     return ChunkOverlapInfo(shared[1], "normalized") if shared else ChunkOverlapInfo(0, "none")
 
@@ -112,12 +116,19 @@ def is_informative(text: str) -> bool:
 
 def loose_border(left: str, right: str) -> tuple[int, int] | None:
     """How many characters of each text's edge are the same but for white space."""
+    if same_but_for_space(left, right):
+        return len(left.lstrip()), len(right.rstrip())
     plain_left, plain_right = " ".join(left.split()), " ".join(right.split())
     longest = next(borders(plain_left, plain_right), None)
     if longest is None or longest.lead or longest.length < telling_length(plain_right):
         return None
     letters = len(plain_right[: longest.length].replace(" ", ""))
     return _reach(left[::-1], letters), _reach(right, letters)
+
+
+def same_but_for_space(left: str, right: str) -> bool:
+    letters = "".join(left.split())
+    return letters != "" and letters == "".join(right.split())
 
 
 def _reach(text: str, letters: int) -> int:

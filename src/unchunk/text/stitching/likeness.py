@@ -11,6 +11,7 @@ from unchunk.text.stitching.borders import (
     Border,
     borders,
     loose_border,
+    same_but_for_space,
     telling_length,
 )
 from unchunk.text.stitching.draft import Draft
@@ -61,7 +62,7 @@ def compare(chunks: Sequence[str], share: float | None = None) -> Draft:
             continue
         left, found = chunks[lefts[index]], joints[index]
         if not found.borders:
-            _join_loosely(draft, left, chunk, gaps, more=more)
+            _join_loosely(draft, left, chunk, gaps, more=more, repeats=share != 1)
             continue
         border = found.borders[0]
         if len(found.borders) > 1 and share is not None:
@@ -124,8 +125,17 @@ def _gaps(chunks: Sequence[str], certain: Sequence[tuple[str, Border]]) -> Gaps 
     return Gaps(chunks, max((border.length for _, border in certain), default=0), before)
 
 
-def _join_loosely(draft: Draft, left: str, chunk: str, gaps: Gaps | None, *, more: bool) -> None:
-    """Join two chunks that share too little to be sure, or nothing."""
+def _join_loosely(
+    draft: Draft, left: str, chunk: str, gaps: Gaps | None, *, more: bool, repeats: bool
+) -> None:
+    """Join two chunks that share too little to be sure, or nothing.
+
+    Where chunks repeat text at all, the last may have the text of the one before in other white
+    space. If only the ends differ, as where equal lines were cut, it is text that came twice.
+    """
+    if repeats and not more and left.strip() != chunk.strip() and same_but_for_space(left, chunk):
+        draft.overlap_loosely(chunk, len(left.lstrip()), len(chunk.rstrip()), more=more)
+        return
     short = next(_whole_words(left, chunk), None) if gaps else None
     if short is not None:
         at = len(draft.tail) - short.length
