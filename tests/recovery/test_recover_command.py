@@ -66,11 +66,22 @@ def test_what_did_not_come_back_is_counted_and_the_status_is_1(
     server.put("vs_1", Held("file-3", "c.md", status="in_progress"), Held("file-4", "d.md", ""))
     done = run(*args(server, tmp_path / "output"))
     assert done.exit_code == 1
-    assert "  Not back: 1 in progress, 1 no chunks" in done.stdout
+    assert "  Not back: 1 in progress\n" in done.stdout
     assert run(*args(server, tmp_path / "output", "--only", "a.md")).exit_code == 0
     missed = run(*args(server, tmp_path / "output", "--only", "a.md", "--only", "z.md"))
     assert missed.exit_code == 1
     assert "there is no file 'z.md'" in missed.stdout
+
+
+def test_a_store_whose_only_file_has_no_chunks_is_no_error(
+    server: VectorStores, tmp_path: Path
+) -> None:
+    server.put("vs_1", Held("file-1", "empty.md", ""))
+    done = run(*args(server, tmp_path / "output", "--verify"))
+    assert done.exit_code == 0, done.output
+    assert "  Empty: 1 of the files, because their store has no chunks of them" in done.stdout
+    assert "Not back" not in done.stdout
+    assert (tmp_path / "output" / "empty.md.reconstructed.md").read_bytes() == b""
 
 
 def test_chunks_that_do_not_make_a_file_again_fail_the_verification(
@@ -233,9 +244,9 @@ def test_files_go_straight_into_the_library_with_their_attributes(
         Held("file-8", "real.html", "<!DOCTYPE html><html><body><p>Hello.</p></body></html>"),
     )
     done = run(*args(server, tmp_path / "output", "--add", "--folder", "rescued"))
-    assert done.exit_code == 1, done.output
+    assert done.exit_code == 0, done.output
     assert "  Library: 7 added" in done.stdout
-    assert "  Not back: 1 no chunks" in done.stdout
+    assert "  Empty: 1 of the files, because their store has no chunks of them" in done.stdout
     found = library("--folder", "rescued")
     assert set(found) == {
         "a.md",

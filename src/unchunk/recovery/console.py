@@ -71,8 +71,11 @@ def verdicts(done: Recovered) -> Iterator[str]:
     """How sure all of it is, and what did not come back; where the report is."""
     back = Counter(one.verdict for one in done.results if one.status == "recovered")
     counted = ", ".join(f"{count} {verdict}" for verdict, count in back.most_common())
-    yield f"  Verdicts: {counted or 'none, since nothing came back'}"
-    lost = Counter(one.status for one in done.results if one.status != "recovered")
+    yield f"  Verdicts: {counted or 'none, since there were no chunks to join'}"
+    lost = Counter(one.status for one in done.results)
+    lost.pop("recovered", None)
+    if empty := lost.pop("no chunks", 0):
+        yield f"  Empty: {empty} of the files, because their store has no chunks of them"
     if lost:
         yield "  Not back: " + ", ".join(f"{count} {status}" for status, count in lost.items())
     checks = Counter(one.checked for one in done.results if one.checked)

@@ -99,7 +99,8 @@ class Result:
 
     @property
     def is_back(self) -> bool:
-        return self.status == "recovered" and self.is_same
+        # A file that has no chunks was empty: there is nothing to get back.
+        return self.status in ("recovered", "no chunks") and self.is_same
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from unchunk.recovery.report import ReportFile, StoreReport
 from unchunk.recovery.request import Recovered, Rescue, Result, Wanted
 from unchunk.recovery.spool import Spool
 from unchunk.recovery.writing import Writer
+from unchunk.telemetry import log
 from unchunk.text.stitching import ChunkOverlapInfo, detect_chunk_overlap
 
 # Characters of the files that are joined together: what is in memory at once, and how long an
@@ -133,6 +134,9 @@ async def _written(
             at = next(places)
             for line in console.file(at, count, done):
                 say(line)
+            if done.path:
+                name = console.shown(done.name)
+                log("Reconstructed %s: %d chunks -> %d bytes", name, done.chunks, done.bytes)
             progress("Joined", console.shown(done.name), at, count)
             yield done
 
