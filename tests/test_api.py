@@ -1,5 +1,7 @@
 """The public API is what README and docs name, and nothing else."""
 
+import builtins
+
 import unchunk
 from unchunk import errors
 
@@ -41,15 +43,18 @@ def test_the_public_names_are_these() -> None:
         "Stitched",
         "Turn",
         "UnchunkError",
+        "VectorStoreChunk",
+        "VectorStoreFile",
         "Version",
         "Where",
         "build_context_block",
         "chunk",
         "chunk_text",
         "detect_chunk_overlap",
+        "get_all_vector_store_file_contents",
         "get_filename_from_file",
+        "get_vector_store_file_content",
         "inject_rag_context",
-        "open",
         "open_collection",
         "rag_search",
         "retrieve_and_reconstruct_files",
@@ -60,6 +65,14 @@ def test_the_public_names_are_these() -> None:
         "uncovered",
     ]
     assert all(hasattr(unchunk, name) for name in unchunk.__all__)
+
+
+def test_a_star_import_replaces_none_of_pythons_own_names() -> None:
+    names: dict[str, object] = {}
+    exec("from unchunk import *", names)  # noqa: S102 - where a star is allowed
+    assert not {name for name in names if hasattr(builtins, name)}
+    assert callable(unchunk.open)
+    assert "open" in dir(unchunk)
 
 
 def test_every_error_stands_in_the_tree_and_is_permanent_or_transient() -> None:

@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from unchunk.library.doctor import Examination, Finding
     from unchunk.library.ingest import Outcome
     from unchunk.library.purging import Receipt
-    from unchunk.opening import open_collection, rag_search, retrieve_chunks
-    from unchunk.opening import open_library as open  # noqa: A004 - read as `unchunk.open`
+    from unchunk.opening import open_collection, open_library, rag_search, retrieve_chunks
     from unchunk.ports import Sampling
     from unchunk.rescue import (
         RAGTextRetrievalParams,
         ReconstructionResult,
+        VectorStoreChunk,
+        VectorStoreFile,
+        get_all_vector_store_file_contents,
         get_filename_from_file,
+        get_vector_store_file_content,
         retrieve_and_reconstruct_files,
     )
     from unchunk.retrieval.amount import Amount
@@ -51,8 +54,11 @@ if TYPE_CHECKING:
         stitch_files,
     )
 
+    open = open_library  # noqa: A001 - read as `unchunk.open`
+
 __version__ = "0.1.0"
 
+# Without `open`: `from unchunk import *` must not replace Python's own.
 __all__ = [
     "Amount",
     "Answer",
@@ -89,15 +95,18 @@ __all__ = [
     "Stitched",
     "Turn",
     "UnchunkError",
+    "VectorStoreChunk",
+    "VectorStoreFile",
     "Version",
     "Where",
     "build_context_block",
     "chunk",
     "chunk_text",
     "detect_chunk_overlap",
+    "get_all_vector_store_file_contents",
     "get_filename_from_file",
+    "get_vector_store_file_content",
     "inject_rag_context",
-    "open",
     "open_collection",
     "rag_search",
     "retrieve_and_reconstruct_files",
@@ -121,7 +130,8 @@ _ROOMS = {
     "library.purging": "Receipt",
     "opening": "open open_collection rag_search retrieve_chunks",
     "ports": "Sampling",
-    "rescue": "RAGTextRetrievalParams ReconstructionResult get_filename_from_file"
+    "rescue": "RAGTextRetrievalParams ReconstructionResult VectorStoreChunk VectorStoreFile"
+    " get_all_vector_store_file_contents get_filename_from_file get_vector_store_file_content"
     " retrieve_and_reconstruct_files",
     "retrieval.amount": "Amount",
     "retrieval.collection": "Collection",
@@ -154,4 +164,4 @@ if not TYPE_CHECKING:  # which would take any name for one of ours
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "open"})

@@ -2,11 +2,14 @@
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from unchunk.errors import IntegrityError, InvalidInputError
+from unchunk.ports import FieldValue, LostFile, LostFiles, LostStatus
 from unchunk.recovery.request import Calibrate, Rescue
 from unchunk.recovery.rescue import recover
 from unchunk.text.stitching import Confidence
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
 T = TypeVar("T")
+_AT_ONCE = 8
+_STATUS: Mapping[LostStatus, str] = {"ready": "completed", "in progress": "in_progress"}
 
 
 @dataclass
@@ -48,18 +53,71 @@ class ReconstructionResult:
     confidence: Confidence = "none"
 
 
+@dataclass(frozen=True, slots=True)
+class VectorStoreFile:
+    """A file of a vector store; `status` is one of OpenAI's, such as "completed".
+
+    Where the server does not tell its name, `filename` is its id.
+    """
+
+    id: str
+    filename: str
+    status: str
+    attributes: Mapping[str, FieldValue] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStoreChunk:
+    """A chunk of a file of a vector store; `index` counts from 0."""
+
+    text: str
+    index: int
+
+
+class VectorStoreFileContents(TypedDict):
+    """A file with its chunks, which are none unless its status is "completed"."""
+
+    file: VectorStoreFile
+    chunks: list[VectorStoreChunk]
+
+
+def get_vector_store_file_content(
+    client: "OpenAI | AsyncOpenAI", vs_id: str, file_id: str
+) -> list[VectorStoreChunk]:
+    """Get the chunks of one file, in order, from all pages of its content.
+
+    Blocks until all are here, and takes any client that `retrieve_and_reconstruct_files` takes.
+    """
+    if file_id.strip() in ("", ".", ".."):
+        raise InvalidInputError(f"{file_id!r} is no id of a file: they look like file-...")
+    return _run(_from_store(client, vs_id, lambda it: _chunks(it, LostFile(file_id, file_id))))
+
+
+def get_all_vector_store_file_contents(
+    client: "OpenAI | AsyncOpenAI", vs_id: str
+) -> list[VectorStoreFileContents]:
+    """Get all files of a vector store, each with its chunks; all of it is held in memory.
+
+    Raises if the content of one file cannot be had; `retrieve_and_reconstruct_files` goes on
+    without that file. Blocks until all are here.
+    """
+    return _run(_from_store(client, vs_id, _contents))
+
+
 def retrieve_and_reconstruct_files(
     client: "OpenAI | AsyncOpenAI", params: RAGTextRetrievalParams
 ) -> list[ReconstructionResult]:
     """Get the files of a vector store back from their chunks, and tell of it on standard output.
 
     `client` is `OpenAI`, `AzureOpenAI`, or one of their asynchronous twins, whose settings are used
-    with connections of their own. Files that are not ready or cannot be had are told of, stand in
-    `recovery.json`, and are left out of the result. Called again after an interruption, it goes on.
+    with connections of their own. Its `max_retries` and `timeout` hold for every request. Files
+    that are not ready or cannot be had are told of, stand in `recovery.json`, and are left out of
+    the result. Called again after an interruption, it goes on.
 
     It blocks until all is done, in a running event loop, too: call it in a thread there.
     """
-    return _run(_retrieved(client, params))
+    work = partial(_retrieved, params=params)
+    return _run(_from_store(client, params.vector_store_id, work))
 
 
 def get_filename_from_file(file_obj: Any) -> str:  # noqa: ANN401 - an object of any SDK, or JSON
@@ -71,10 +129,45 @@ def get_filename_from_file(file_obj: Any) -> str:  # noqa: ANN401 - an object of
     return str(_part(file_obj, "id") or "")
 
 
+async def _from_store(
+    client: "OpenAI | AsyncOpenAI", vs_id: str, work: Callable[[LostFiles], Awaitable[T]]
+) -> T:
+    store = store_of(client, vs_id)
+    try:
+        return await work(store)
+    finally:
+        await store.close()
+
+
+async def _contents(store: LostFiles) -> list[VectorStoreFileContents]:
+    files = [file async for file in store.files()]
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def chunks(file: LostFile) -> list[VectorStoreChunk]:
+        async with slots:
+            return await _chunks(store, file) if file.status == "ready" else []
+
+    found = await asyncio.gather(*map(chunks, files))
+    return [
+        {"file": _described(file), "chunks": its} for file, its in zip(files, found, strict=True)
+    ]
+
+
+async def _chunks(store: LostFiles, file: LostFile) -> list[VectorStoreChunk]:
+    found = await store.chunks(file)
+    if found.complete is False:
+        raise IntegrityError(f"the chunks of {file.id} are not complete: {'; '.join(found.notes)}")
+    return [VectorStoreChunk(text, index) for index, text in enumerate(found.texts)]
+
+
+def _described(file: LostFile) -> VectorStoreFile:
+    status = _STATUS.get(file.status, file.status)
+    return VectorStoreFile(file.id, file.name, status, file.attributes)
+
+
 async def _retrieved(
-    client: "OpenAI | AsyncOpenAI", params: RAGTextRetrievalParams
+    store: LostFiles, params: RAGTextRetrievalParams
 ) -> list[ReconstructionResult]:
-    store = store_of(client, params.vector_store_id)
     request = Rescue(
         output=params.output_folder,
         suffix=params.output_suffix,
@@ -82,10 +175,7 @@ async def _retrieved(
         calibrate=params.calibrate,
         verify=params.verify,
     )
-    try:
-        done = await recover([store], request, say=_say, headers=params.log_headers)
-    finally:
-        await store.close()
+    done = await recover([store], request, say=_say, headers=params.log_headers)
     return [
         ReconstructionResult(one.name, one.id, one.chunks, one.bytes, one.path, one.verdict)
         for one in done.results
