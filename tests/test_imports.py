@@ -17,8 +17,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "library": ({"domain", "errors", "ports", "telemetry", "text"}, {"numpy"}),
     "retrieval": ({"domain", "errors", "ports", "telemetry", "text"}, set()),
     "chat": ({"domain", "errors", "ports", "retrieval", "telemetry", "text"}, set()),
-    "recovery": ({"domain", "errors", "ports", "text"}, set()),
-    "rescue": ({"recovery", "text", "wiring"}, {"openai"}),
+    "recovery": ({"domain", "errors", "ports", "telemetry", "text"}, set()),
+    "rescue": ({"errors", "ports", "recovery", "text", "wiring"}, {"openai"}),
     "stores": (
         {"domain", "errors", "library", "ports", "retrieval", "telemetry", "text"},
         set(),
@@ -85,7 +85,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
             "settings",
         }
         | {"synchronous", "telemetry", "text", "wiring"},
-        {"click", "prompt_toolkit", "rich"},
+        {"click", "dotenv", "prompt_toolkit", "rich"},
     ),
     "": (
         {"chat", "domain", "engine", "errors", "library", "opening", "ports", "rescue", "retrieval"}

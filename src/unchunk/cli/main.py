@@ -2,10 +2,12 @@
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
 from unchunk import __version__
+from unchunk.cli.environment import load_env_file
 
 # The room of each command: who asks for one does not wait for the others to be loaded.
 _ROOMS = {
@@ -28,6 +30,17 @@ _FUNCTIONS = {"eval": "evaluate", "import": "restore"}
 
 
 class _Commands(click.Group):
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 -- as click passes them
+    ) -> click.Context:
+        # Before the options are read: some of them have their values from variables.
+        load_env_file()
+        return super().make_context(info_name, args, parent, **extra)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- as click calls it
         return sorted(name for names in _ROOMS.values() for name in names.split())
 

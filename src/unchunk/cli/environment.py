@@ -1,0 +1,39 @@
+"""Variables that a `.env` file in the working directory sets for a command."""
+
+from io import StringIO
+from pathlib import Path
+
+import click
+
+
+def load_env_file(path: Path = Path(".env")) -> None:
+    """Set the variables that `path` names and that are not set already.
+
+    What cannot be read is left out with a warning: the command may not need it.
+    """
+    try:
+        if not path.is_file():
+            return
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        _warn(f"{path} is ignored, because it cannot be read: {reason}")
+        return
+    # Few folders have such a file, and the others need not wait for what reads it.
+    from dotenv import load_dotenv  # noqa: PLC0415
+    from dotenv.parser import parse_stream  # noqa: PLC0415
+
+    kept = []
+    for one in parse_stream(StringIO(text)):
+        if one.error or "\0" in one.original.string:
+            statement = one.original.string.lstrip()
+            blank = one.original.string.removesuffix(statement)
+            line = one.original.line + blank.count("\n")
+            _warn(f"{path}:{line} is ignored, because it is not NAME=VALUE")
+        else:
+            kept.append(one.original.string)
+    load_dotenv(stream=StringIO("".join(kept)))
+
+
+def _warn(message: str) -> None:
+    click.echo(f"Warning: {message}", err=True)
