@@ -39,8 +39,10 @@ def compare(chunks: Sequence[str], share: float | None = None) -> Draft:
     """Join `chunks` by what they share.
 
     Where a text repeats itself, several overlaps fit; then the one wins that leaves each
-    chunk the `share` of new text that is usual in the file, and the joint is `ambiguous`.
+    chunk the `share` of new text that is usual in the file, and the joint is `ambiguous`. Where
+    `share` is given, the chunks are windows, and no white space was dropped between them.
     """
+    given = share
     solid = [at for at, chunk in enumerate(chunks) if chunk]
     joints = {
         right: joint(chunks[left], chunks[right], last=right == solid[-1])
@@ -62,7 +64,7 @@ def compare(chunks: Sequence[str], share: float | None = None) -> Draft:
             continue
         left, found = chunks[lefts[index]], joints[index]
         if not found.borders:
-            _join_loosely(draft, left, chunk, gaps, more=more, repeats=share != 1)
+            _join_loosely(draft, left, chunk, gaps, more=more, given=given)
             continue
         border = found.borders[0]
         if len(found.borders) > 1 and share is not None:
@@ -126,14 +128,25 @@ def _gaps(chunks: Sequence[str], certain: Sequence[tuple[str, Border]]) -> Gaps 
 
 
 def _join_loosely(
-    draft: Draft, left: str, chunk: str, gaps: Gaps | None, *, more: bool, repeats: bool
+    draft: Draft,
+    left: str,
+    chunk: str,
+    gaps: Gaps | None,
+    *,
+    more: bool,
+    given: float | None,
 ) -> None:
     """Join two chunks that share too little to be sure, or nothing.
 
     Where chunks repeat text at all, the last may have the text of the one before in other white
     space. If only the ends differ, as where equal lines were cut, it is text that came twice.
     """
-    if repeats and not more and left.strip() != chunk.strip() and same_but_for_space(left, chunk):
+    if (
+        given != 1
+        and not more
+        and left.strip() != chunk.strip()
+        and same_but_for_space(left, chunk)
+    ):
         draft.overlap_loosely(chunk, len(left.lstrip()), len(chunk.rstrip()), more=more)
         return
     short = next(_whole_words(left, chunk), None) if gaps else None
@@ -143,7 +156,7 @@ def _join_loosely(
     elif (shared := loose_border(left, chunk)) and shared[1] < len(chunk):
         draft.overlap_loosely(chunk, *shared, more=more)
     else:
-        glue = gaps.between(left, chunk) if gaps else "\n"
+        glue = gaps.between(left, chunk) if gaps and given is None else "\n"
         draft.append(chunk, glue, "none", "newline", more=more)
 
 
