@@ -76,9 +76,11 @@ def test_what_did_not_come_back_is_counted_and_the_status_is_1(
 def test_a_store_whose_only_file_has_no_chunks_is_no_error(
     server: VectorStores, tmp_path: Path
 ) -> None:
-    server.put("vs_1", Held("file-1", "empty.md", ""))
+    server.put("vs_1", Held("file-1", "empty.md", "", length=1_200))
     done = run(*args(server, tmp_path / "output", "--verify"))
     assert done.exit_code == 0, done.output
+    told = "there are no chunks; the store says that the file had 1,200 bytes"
+    assert f"      Warning: none; {told}" in done.stdout
     assert "  Empty: 1 of the files, because their store has no chunks of them" in done.stdout
     assert "Not back" not in done.stdout
     assert (tmp_path / "output" / "empty.md.reconstructed.md").read_bytes() == b""

@@ -206,6 +206,18 @@ def test_a_pair_is_exact_normalized_or_none(left: str, right: str, info: ChunkOv
     ]
 
 
+@pytest.mark.statement("000-09")
+def test_chunks_that_differ_in_white_space_alone_are_joined_as_normalized(
+    server: VectorStores, client: OpenAI, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chunks = ["Hello world", "Hello  world"]
+    server.put(STORE, Held("file-1", "a.pdf", "Hello world", 800, 400, chunks=chunks))
+    [done] = retrieved(client, tmp_path)
+    assert done.confidence == "normalized"
+    assert Path(done.output_path).read_text() == "Hello  world"
+    assert "    Overlap detected: 12 chars (confidence: normalized)" in capsys.readouterr().out
+
+
 @pytest.mark.statement("000-08")
 def test_the_arguments_of_stitching_are_called_as_in_the_document() -> None:
     chunks = [SimpleNamespace(text="one two"), SimpleNamespace(text="two three")]

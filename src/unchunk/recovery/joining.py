@@ -92,8 +92,12 @@ def _doubted(
     one: Fetched, stitched: Stitched | InvalidTextError, *, is_placed: bool = False
 ) -> Stitched | InvalidTextError:
     """The result with what the store says of it, which may be less sure than the chunks are."""
-    if isinstance(stitched, InvalidTextError) or not one.chunks.texts:
+    if isinstance(stitched, InvalidTextError):
         return stitched
+    if not one.chunks.texts:
+        size = one.file.size
+        lost = (f"the store says that the file had {size:,} bytes",) if size else ()
+        return replace(stitched, notes=(*stitched.notes, *one.chunks.notes, *lost))
     encoding = encoding_of(one.file, stitched.text) if tells_all(one.file) else None
     doubts = list(_doubts(one, stitched.text, encoding))
     if one.chunks.from_start is None and not is_placed and encoding != "utf-8":
