@@ -98,19 +98,6 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()} - {"recovery.json"}
 
 
-def run(*arguments: str, folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """A Python process in `folder`, with no variables of OpenAI's but these."""
-    kept = {name: it for name, it in os.environ.items() if "OPENAI" not in name}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**kept, "UNCHUNK_HOME": str(folder / "home"), **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 # --- The data structures
 
 
@@ -620,7 +607,14 @@ def test_the_script_of_the_document_runs(server: VectorStores, tmp_path: Path, m
     (tmp_path / ".env").write_text(
         f"OPENAI_API_KEY=sk-test\nOPENAI_BASE_URL={server.url}\nTHE_STORE={STORE}\n"
     )
-    done = run(str(script), folder=tmp_path)
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env={name: it for name, it in os.environ.items() if "OPENAI" not in name},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "summary.txt").read_text() == "3 files"
     assert names(tmp_path / "output") == {f"{name}.reconstructed.md" for name in texts}
@@ -640,14 +634,16 @@ def test_the_document_s_names_are_public_and_open_is_pythons_own() -> None:
 
 @pytest.mark.statement("000-39")
 def test_the_command_reads_dotenv_too_and_real_variables_win(
-    server: VectorStores, tmp_path: Path
+    server: VectorStores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     example(server)
     [port] = free_ports(1)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     (tmp_path / ".env").write_text(
         f"OPENAI_API_KEY='sk-from-file'\nOPENAI_BASE_URL=http://127.0.0.1:{port}/v1\n"
     )
-    command = ["-m", "unchunk", "recover", "--vector-store", STORE]
-    done = run(*command, folder=tmp_path, OPENAI_BASE_URL=server.url)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = CliRunner().invoke(main, ["recover", "--vector-store", STORE])
+    assert done.exit_code == 0, done.output
     assert server.headers[0]["authorization"] == "Bearer sk-from-file"

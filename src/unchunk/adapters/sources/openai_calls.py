@@ -32,6 +32,7 @@ from unchunk.ports.replies import TRANSIENT, asked_wait
 
 _KEY_LIKE = re.compile(r"\b(?:sk|key)-[\w*.-]+")
 _SHOWN = 300
+# Seconds for a call that is made with little hope.
 _ONCE = 2.0
 
 
@@ -62,9 +63,9 @@ class Calls:
         most: int | None = None,
         once: bool = False,
     ) -> Reply:
-        """The reply to a call, tried again as the bounds allow, or hardly with `once`.
+        """Return the reply to a GET, which is tried again as far as the bounds allow.
 
-        `most` is bytes, where it is less.
+        `once` makes a single attempt, or a short one; `most` lowers the bound on bytes.
         """
         limit = self._bounds.reply if most is None else min(most, self._bounds.reply)
 
