@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -422,8 +422,14 @@ class Engine(Talking, Reading, Searching):
 
     @property
     def embedder(self) -> EmbedderIdentity | None:
-        """The one that the library is built with; None where none has answered yet."""
-        return next((one.identity for one in self._parts.spaces.all), None)
+        """The one that the library is built with; None where none has answered yet.
+
+        A `min_score` of 0 says that it is not calibrated yet.
+        """
+        return next(
+            (replace(one.identity, min_score=one.threshold) for one in self._parts.spaces.all),
+            None,
+        )
 
     @property
     def sees_all_work(self) -> bool:

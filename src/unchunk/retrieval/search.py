@@ -168,7 +168,7 @@ class LibraryShelf:
             Candidate(place_of(key), score, score, (Way("dense", rank, score),))
             for rank, (key, score) in enumerate(near, 1)
             if key.document != to.document and is_live(key, space.name, live)
-            if score >= space.identity.min_score
+            if score >= space.threshold
         ]
 
     async def _within(self, owner: OwnerId, where: Where) -> Within | None:
@@ -294,7 +294,7 @@ def _candidates(
 def _floors(seen: Sequence[Seen], min_score: float | None) -> dict[DocumentId, float]:
     """Below what a chunk of each document means nothing; a cosine says nothing of words alone."""
     return {
-        document: one.space.identity.min_score if min_score is None else min_score
+        document: one.space.threshold if min_score is None else min_score
         for one in seen
         if one.vector is not None
         for document in one.live

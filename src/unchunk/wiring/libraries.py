@@ -17,6 +17,7 @@ from unchunk.domain import EmbedderIdentity
 from unchunk.engine import Engine
 from unchunk.errors import OutputError
 from unchunk.keyring import Keyring
+from unchunk.library.calibration import NotedThresholds
 from unchunk.library.claiming import ClaimedBlobs
 from unchunk.library.desk import Desk
 from unchunk.library.parts import Parts
@@ -28,7 +29,12 @@ from unchunk.settings import FILE, Settings
 from unchunk.telemetry import Telemetry
 from unchunk.wiring.manners import TEMPLATES, chat_manner_of, manner_of
 from unchunk.wiring.models import MODELS
-from unchunk.wiring.providers import make_chat_model, make_embedder
+from unchunk.wiring.providers import (
+    check_threshold,
+    make_chat_model,
+    make_embedder,
+    with_threshold,
+)
 from unchunk.wiring.stores import (
     INCOMING,
     INDEX,
@@ -63,6 +69,7 @@ async def open_engine(settings: Settings) -> Engine:
     """Open the library in the settings' home; a fresh one is made."""
     with ExitStack() as claim:
         manner = manner_of(settings)
+        check_threshold(settings)
         incoming, is_alone = claim.enter_context(claimed(settings.home))
         parts, talk, keyring, stores = await _parts(settings, incoming)
         own = [settings.home / name for name in _OWN]
@@ -115,9 +122,11 @@ async def _parts(
         catalog = sql.SqlCatalog(database, lists_purged=far)
         library = await library_id(catalog)
         blobs, indexes = ClaimedBlobs(originals, library), partial(indexes_of, settings, library)
+        thresholds = NotedThresholds(catalog)
 
         async def make(spec: str, known: EmbedderIdentity | None) -> Embedder:
-            return WatchedEmbedder(await make_embedder(settings, spec, known), telemetry)
+            embedder = WatchedEmbedder(await make_embedder(settings, spec, known), telemetry)
+            return await with_threshold(settings, spec, embedder, thresholds)
 
         is_shared, seconds = database.is_shared, settings.lease_seconds
         leases = sql.SqlLeases(database, seconds) if is_shared else None
