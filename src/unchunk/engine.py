@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from unchunk.library.purging import Receipt
     from unchunk.library.reindexing import Reindexed
     from unchunk.stores import StoreParts, VectorStores
+    from unchunk.stores.parts import Library as StoreLibrary
 
 # Documents that are deleted together: a flush costs the same for one as for many.
 _AT_ONCE = 100
@@ -137,9 +138,13 @@ class Engine(Talking, Reading, Searching):
 
     @cached_property
     def stores(self) -> "VectorStores":
+        return self.stores_over(self)
+
+    def stores_over(self, library: "StoreLibrary") -> "VectorStores":
+        """Vector stores whose documents are added, deleted and searched by way of `library`."""
         from unchunk.stores import VectorStores  # noqa: PLC0415
 
-        return VectorStores(self, self._parts.catalog, self._make_stores())
+        return VectorStores(library, self._parts.catalog, self._make_stores())
 
     @cached_property
     def _flow(self) -> "Flow":

@@ -11,6 +11,8 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from unchunk.beside.engine import EngineBeside
+from unchunk.beside.running import find
 from unchunk.chat.talking import Talk
 from unchunk.chat.watching import WatchedChatModel
 from unchunk.domain import EmbedderIdentity
@@ -91,6 +93,21 @@ async def open_engine(settings: Settings) -> Engine:
         await engine.close()
         raise
     return engine
+
+
+async def open_beside(settings: Settings) -> EngineBeside:
+    """The same; what needs the index is done by the server that has the library, while there is one."""
+    return EngineBeside(
+        await open_engine(settings),
+        partial(find, settings.home),
+        owner=settings.owner,
+        max_bytes=settings.max_bytes,
+    )
+
+
+async def open_for_program(settings: Settings) -> Engine | EngineBeside:
+    """The same where only one process can have the index; any number can have one on a server."""
+    return await (open_engine if is_far(settings.index) else open_beside)(settings)
 
 
 async def open_keyring(settings: Settings) -> Keyring:
