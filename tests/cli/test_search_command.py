@@ -119,7 +119,7 @@ def test_json_is_complete() -> None:
     for one in record["documents"]:
         assert set(one) == {
             *("document", "name", "folder", "title", "content_type", "kind", "chunks"),
-            *("max_score", "avg_score", "chunk_coverage", "chunk_count", "passages"),
+            *("max_score", "avg_score", "found_by", "chunk_coverage", "chunk_count", "passages"),
             *("full_content", "gaps", "tag", "metadata", "notes"),
         }
         assert set(one["chunks"][0]) == {"chunk_index", "score", "content"}
