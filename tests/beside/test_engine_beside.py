@@ -383,3 +383,28 @@ def test_an_interrupted_file_is_kept_and_the_same_call_goes_on(home: Home) -> No
 
     with beside(home) as (_, there):
         run(home, there, work)
+
+
+def test_another_server_that_took_its_place_is_asked(home: Home) -> None:
+    """And one that has stopped is named, until there is another."""
+    found: list[Running | None] = [None]
+
+    async def work() -> None:
+        engine = await opened(home)
+        near = EngineBeside(engine, lambda: found[0], owner="local", version="1", max_bytes=10**9)
+        try:
+            assert near.stores is engine.stores
+            for _ in range(2):
+                with beside(home) as (_, there):
+                    found[0] = there
+                    await near.add(home.files / "tides.md")
+                    assert (await near.search("tide")).hits
+                    stores = near.stores
+                    assert stores is not engine.stores
+                found[0] = None
+                with pytest.raises(TransientError, match=rf"{there.url} \(pid 7\) has stopped"):
+                    await near.search("tide")
+        finally:
+            await near.close()
+
+    asyncio.run(work())

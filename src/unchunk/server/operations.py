@@ -142,6 +142,7 @@ class Status(BaseModel):
                         "name": "granite-embedding-30m-english",
                         "dimensions": 384,
                         "max_tokens": 512,
+                        "min_score": 0.6,
                     },
                     "index": {"kind": "edge"},
                     "chat": {"model": "", "window": None},
