@@ -16,7 +16,12 @@ from unchunk.adapters.embed.models import LocalModel, descriptions
 from unchunk.domain import EmbedderIdentity
 from unchunk.engine import Engine
 from unchunk.errors import InvalidSettingError
-from unchunk.library.calibration import CalibratedEmbedder, measured, threshold_of
+from unchunk.library.calibration import (
+    CalibratedEmbedder,
+    NotedThresholds,
+    measured,
+    threshold_of,
+)
 from unchunk.library.probes import PROBES
 from unchunk.ports import Role, Vectors
 
@@ -160,6 +165,35 @@ def test_where_calibration_fails_searches_go_on_and_say_so(home: Home) -> None:
 
         server.plan.extend([answer] * 50)
         home.run(work, **options)
+
+
+def test_processes_that_calibrate_at_the_same_time_agree(home: Home) -> None:
+    async def work(engine: Engine) -> None:
+        thresholds = NotedThresholds(engine._parts.catalog)
+        embedders = [CalibratedEmbedder(Planted(near), thresholds) for near in (0.5, 0.9)]
+        await asyncio.gather(*(one.embed(["when?"], "query") for one in embedders))
+        first, second = (one.identity.min_score for one in embedders)
+        assert first == second > 0
+        third = CalibratedEmbedder(Planted(0.7), thresholds)
+        await third.embed(["when?"], "query")
+        assert third.identity.min_score == first
+
+    home.run(work)
+
+
+def test_a_migration_calibrates_the_new_embedder(home: Home) -> None:
+    async def add(engine: Engine) -> None:
+        await engine.add(home.files)
+
+    async def migrate(engine: Engine) -> None:
+        assert (await engine.migrate()).documents == 1
+        assert engine.embedder is not None
+        assert engine.embedder.name == "m"
+        assert engine.embedder.min_score > 0
+
+    home.run(add)
+    with provider() as server:
+        home.run(migrate, embedder="openai:m", embedder_url=f"{server.url}/v1")
 
 
 def test_a_setting_goes_over_it_for_every_embedder(home: Home) -> None:

@@ -1,7 +1,8 @@
 """A library that is either open in this process or in a server, whichever it is at the moment."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
 
 from unchunk import __version__
 from unchunk.beside.running import Running
@@ -31,6 +32,8 @@ class EngineBeside:
         self._engine, self._find = engine, find
         self._owner, self._max_bytes, self._version = owner, max_bytes, version
         self._remote: RemoteEngine | None = None
+        # Several threads may use one library.
+        self._connecting = Lock()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever an engine has
         return getattr(self._chosen(), name)
@@ -42,7 +45,17 @@ class EngineBeside:
         finally:
             await self._engine.close()
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     def _chosen(self) -> "Engine | RemoteEngine":
+        with self._connecting:
+            return self._connected() or self._engine
+
+    def _connected(self) -> "RemoteEngine | None":
         if self._remote is None and self._find() is not None:
             # What speaks HTTP takes long to load, and most libraries have no server.
             from unchunk.beside.remote import RemoteEngine  # noqa: PLC0415
@@ -54,4 +67,4 @@ class EngineBeside:
                 version=self._version,
                 max_bytes=self._max_bytes,
             )
-        return self._remote or self._engine
+        return self._remote

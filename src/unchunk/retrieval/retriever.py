@@ -268,8 +268,8 @@ class ChunkAwareRetriever:
             else {}
         )
         return tuple(
-            Related(place.document, sheets[place.document].name, *why)
-            for place, *why in chosen
+            Related(place.document, sheets[place.document].name, score, reason, found_by)
+            for place, score, reason, found_by in chosen
             if place.document in sheets
         )
 
