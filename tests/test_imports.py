@@ -38,6 +38,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "wiring": (
         {
             "adapters",
+            "beside",
             "chat",
             "domain",
             "engine",
@@ -53,7 +54,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "opening": ({"domain", "engine", "retrieval", "settings", "synchronous", "wiring"}, set()),
     "beside": (
-        {"", "chat", "domain", "engine", "errors", "library", "retrieval", "telemetry"},
+        {"", "chat", "domain", "engine", "errors", "library", "retrieval", "stores", "telemetry"},
         {"httpx2", "pydantic"},
     ),
     "mcp": (

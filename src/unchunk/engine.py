@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from unchunk.library.purging import Receipt
     from unchunk.library.reindexing import Reindexed
     from unchunk.stores import StoreParts, VectorStores
+    from unchunk.stores.parts import Library as StoreLibrary
 
 # Documents that are deleted together: a flush costs the same for one as for many.
 _AT_ONCE = 100
@@ -137,9 +138,13 @@ class Engine(Talking, Reading, Searching):
 
     @cached_property
     def stores(self) -> "VectorStores":
+        return self.stores_over(self)
+
+    def stores_over(self, library: "StoreLibrary") -> "VectorStores":
+        """Vector stores whose documents are added, deleted and searched by way of `library`."""
         from unchunk.stores import VectorStores  # noqa: PLC0415
 
-        return VectorStores(self, self._parts.catalog, self._make_stores())
+        return VectorStores(library, self._parts.catalog, self._make_stores())
 
     @cached_property
     def _flow(self) -> "Flow":
@@ -422,8 +427,14 @@ class Engine(Talking, Reading, Searching):
 
     @property
     def embedder(self) -> EmbedderIdentity | None:
-        """The one that the library is built with; None where none has answered yet."""
-        return next((one.identity for one in self._parts.spaces.all), None)
+        """The one that the library is built with; None where none has answered yet.
+
+        A `min_score` of 0 says that it is not calibrated yet.
+        """
+        return next(
+            (replace(one.identity, min_score=one.threshold) for one in self._parts.spaces.all),
+            None,
+        )
 
     @property
     def sees_all_work(self) -> bool:

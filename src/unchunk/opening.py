@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from unchunk.domain import ChunkingStrategy
 from unchunk.settings import load
 from unchunk.synchronous import Closable, SynchronousEngine
-from unchunk.wiring import open_engine
+from unchunk.wiring import open_for_program
 from unchunk.wiring.chunkenizer import retrieve_chunks
 
 if TYPE_CHECKING:
@@ -61,10 +61,13 @@ def open_library(
 ) -> "Opening[Engine]":
     """The library in `home` (default: UNCHUNK_HOME, else ~/.unchunk), made if there is none.
 
-    `settings` go over those of the home's `unchunk.toml` and of the environment.
+    `settings` go over those of the home's `unchunk.toml` and of the environment. While a server has
+    the library open, it does the work, with its own settings; an index that is on a server itself
+    (`qdrant:URL`, `pgvector`) is used directly.
     """
     chosen = load(home, os.environ, **settings)
-    return Opening(lambda: open_engine(chosen))
+    # It has all that an engine has.
+    return Opening(lambda: cast("Coroutine[Any, Any, Engine]", open_for_program(chosen)))
 
 
 def open_collection(

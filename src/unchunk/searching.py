@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from unchunk.domain import DocumentId, OwnerId
+from unchunk.library.calibration import problem_of
 from unchunk.library.parts import Parts
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.asking import Asking
@@ -133,12 +134,19 @@ class Searching:
 
     def _remarks(self) -> list[str]:
         """What a search should say of a library that is otherwise than its settings."""
-        changes = self._parts.spaces.changes()
+        spaces = self._parts.spaces
+        remarks = [
+            f"the embedder {one.identity.name} is not calibrated, so weak matches are shown, too:"
+            f" {problem}"
+            for one in spaces.all
+            if (problem := problem_of(one.embedder))
+        ]
+        changes = spaces.changes()
         if any(word in change for change in changes for word in ("index", "language")):
-            return [
+            remarks.append(
                 f"this library has {' and '.join(changes)}: `unchunk reindex --all` migrates it"
-            ]
-        return []
+            )
+        return remarks
 
     async def _similarity(self, question: str, texts: Sequence[str]) -> list[float] | None:
         return await similarity(self._parts.spaces.all, question, texts)

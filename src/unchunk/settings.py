@@ -49,6 +49,7 @@ class Settings:
     embedder_key: str = ""
     embedder_dimensions: int = 0
     embedder_max_tokens: int = 0
+    embedder_min_score: float = 0.0
     embedder_threads: int = 0
     embedder_patience: float = 60.0
     catalog: str = ""

@@ -14,6 +14,7 @@ import pytest
 from homes import Home
 from server.scripted import Scripted, Served, answer, eventually, serving
 from unchunk.beside.engine import EngineBeside
+from unchunk.beside.remote import RemoteEngine
 from unchunk.beside.running import Running
 from unchunk.chat.events import Event, gather
 from unchunk.chat.request import ChatRequest, question
@@ -58,13 +59,14 @@ def beside(home: Home, **options: object) -> Iterator[tuple[Served, Running]]:
 
 
 @asynccontextmanager
-async def scripted(engine: Scripted, served: Served) -> AsyncIterator[EngineBeside]:
+async def scripted(engine: Scripted, served: Served) -> AsyncIterator[RemoteEngine]:
     """One whose answers come from the server; it has no library of its own."""
-    near = EngineBeside(engine.engine, running(served.url), owner="local", version="1", max_bytes=1)
+    there = running(served.url)
+    near = RemoteEngine(engine.engine, lambda: there, owner="local", version="1", max_bytes=1)
     try:
         yield near
     finally:
-        await near._client.aclose()
+        await near.close()
 
 
 def run(
@@ -73,7 +75,7 @@ def run(
     async def done() -> None:
         async with asyncio.timeout(120):
             engine = await opened(home)
-            near = EngineBeside(engine, there, owner="local", version="1", max_bytes=most)
+            near = EngineBeside(engine, lambda: there, owner="local", version="1", max_bytes=most)
             try:
                 await work(near)
             finally:
@@ -283,7 +285,7 @@ def test_what_needs_the_library_for_itself_names_the_server(home: Home) -> None:
             engine.export("x.zip"),
             engine.restore("x.zip"),
         ):
-            with pytest.raises(LibraryInUseError, match=r"at http://127\.0\.0\.1:9 \(process 7\)"):
+            with pytest.raises(LibraryInUseError, match=r"\(http://127\.0\.0\.1:9, pid 7\)\. Stop"):
                 await call
 
     run(home, running("http://127.0.0.1:9"), work)
@@ -291,7 +293,7 @@ def test_what_needs_the_library_for_itself_names_the_server(home: Home) -> None:
 
 def test_a_server_that_does_not_answer_is_named(home: Home) -> None:
     async def work(engine: EngineBeside) -> None:
-        with pytest.raises(TransientError, match=r"http://127\.0\.0\.1:9 does not answer"):
+        with pytest.raises(TransientError, match=r"http://127\.0\.0\.1:9 \(pid 7\) does not"):
             await engine.search("tide")
         assert await engine.documents() == []
 
@@ -301,7 +303,7 @@ def test_a_server_that_does_not_answer_is_named(home: Home) -> None:
 @pytest.mark.parametrize(("owner", "version"), [("ben", "1"), ("local", "2")])
 def test_one_that_works_for_others_is_not_asked(home: Home, owner: str, version: str) -> None:
     async def work(engine: EngineBeside) -> None:
-        with pytest.raises(LibraryInUseError, match="process 7"):
+        with pytest.raises(LibraryInUseError, match="pid 7"):
             await engine.search("tide")
 
     run(home, running("http://127.0.0.1:9", owner=owner, version=version), work)
@@ -381,3 +383,28 @@ def test_an_interrupted_file_is_kept_and_the_same_call_goes_on(home: Home) -> No
 
     with beside(home) as (_, there):
         run(home, there, work)
+
+
+def test_another_server_that_took_its_place_is_asked(home: Home) -> None:
+    """And one that has stopped is named, until there is another."""
+    found: list[Running | None] = [None]
+
+    async def work() -> None:
+        engine = await opened(home)
+        near = EngineBeside(engine, lambda: found[0], owner="local", version="1", max_bytes=10**9)
+        try:
+            assert near.stores is engine.stores
+            for _ in range(2):
+                with beside(home) as (_, there):
+                    found[0] = there
+                    await near.add(home.files / "tides.md")
+                    assert (await near.search("tide")).hits
+                    stores = near.stores
+                    assert stores is not engine.stores
+                found[0] = None
+                with pytest.raises(TransientError, match=rf"{there.url} \(pid 7\) has stopped"):
+                    await near.search("tide")
+        finally:
+            await near.close()
+
+    asyncio.run(work())

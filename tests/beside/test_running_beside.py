@@ -131,7 +131,7 @@ def test_a_server_for_others_or_of_another_version_is_not_asked(tmp_path: Path) 
     running = find(tmp_path)
     assert running is not None
     running.check("ada", "1.0")
-    with pytest.raises(LibraryInUseError, match=r"process \d+\) works for the owner 'ada'.*'ben'"):
+    with pytest.raises(LibraryInUseError, match=r"pid \d+\) is using .* owner 'ada'.*'ben'"):
         running.check("ben", "1.0")
     with pytest.raises(LibraryInUseError, match=r"is of version 1\.0, and this is 2\.0"):
         running.check("ada", "2.0")

@@ -15,6 +15,7 @@ from unchunk.beside.wire import (
     read_body,
     read_error,
     read_event,
+    said_of,
     written,
     written_error,
     written_event,
@@ -33,6 +34,7 @@ from unchunk.errors import (
 )
 from unchunk.ports import Sampling
 from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.query import Turn
 from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Where
 from unchunk.retrieval.snippets import Found
@@ -83,9 +85,12 @@ def test_questions_are_the_same_on_both_sides() -> None:
         question("Why?"), "c1", False, "passages", WHERE, sampling=Sampling("m", 0.5, 7, ("x",))
     )
     assert read(ChatRequest, over(written(ChatRequest, asked))) == asked
-    looking = Looking("why", WHERE, 3, None, False, 0.25, 99)
-    assert read(Looking, over(written(Looking, looking))) == looking
-    assert looking.amount == Amount(3, None, False, 0.25, 99)
+    amount = Amount(3, None, False, 0.25, 99)
+    turns = (Turn("user", "Who?"), Turn("assistant", "Ada.", (("d1", 2),)))
+    looking = Looking("why", WHERE, amount=said_of(amount), history=turns, include=(("d2", 0),))
+    again = read(Looking, over(written(Looking, looking)))
+    assert again == looking
+    assert again.wanted == amount
 
 
 @pytest.mark.parametrize(

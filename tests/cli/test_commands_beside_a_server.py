@@ -135,7 +135,7 @@ def test_what_needs_the_library_for_itself_names_the_server(
     running = find(home)
     assert running is not None
     said = run(*command, status=1).stderr
-    assert f"a server has it at {running.url} (process {pid}): end that one first" in said
+    assert f"a server is using this library ({running.url}, pid {pid}). Stop the server" in said
 
 
 @pytest.mark.usefixtures("beside")
@@ -161,7 +161,7 @@ def test_whose_documents_they_are_must_agree(
     monkeypatch.setenv("UNCHUNK_OWNER", "somebody else")
     assert run_json("ls")["documents"] == []
     said = run("search", "berth", status=1).stderr
-    assert f"(process {beside[1]}) works for the owner 'local'" in said
+    assert f"(pid {beside[1]}) is using this library for the owner 'local'" in said
 
 
 @pytest.mark.usefixtures("beside")

@@ -119,16 +119,16 @@ def test_json_is_complete() -> None:
     for one in record["documents"]:
         assert set(one) == {
             *("document", "name", "folder", "title", "content_type", "kind", "chunks"),
-            *("max_score", "avg_score", "chunk_coverage", "chunk_count", "passages"),
+            *("max_score", "avg_score", "found_by", "chunk_coverage", "chunk_count", "passages"),
             *("full_content", "gaps", "tag", "metadata", "notes"),
         }
-        assert set(one["chunks"][0]) == {"chunk_index", "score", "content"}
+        assert set(one["chunks"][0]) == {"chunk_index", "score", "content", "found_by"}
         bare = one["full_content"]
         for gap in reversed(one["gaps"]):
             bare = bare[: gap["at"]] + bare[gap["end"] :]
         assert bare == "".join(passage["text"] for passage in one["passages"])
     assert record["also_see"]
-    assert set(record["also_see"][0]) == {"document", "name", "score", "reason"}
+    assert set(record["also_see"][0]) == {"document", "name", "score", "reason", "found_by"}
 
 
 def test_json_with_reasons_has_every_stage() -> None:

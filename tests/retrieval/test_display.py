@@ -42,6 +42,33 @@ def authentication() -> ReconstructedDocument:
     )
 
 
+def by_words(document: ReconstructedDocument, *indices: int) -> ReconstructedDocument:
+    """The same where some chunks were found by their words alone, with scores as BM25 gives them."""
+    chunks = tuple(
+        replace(one, score=13.469, found_by="words") if one.chunk_index in indices else one
+        for one in document.chunks
+    )
+    return replace(document, chunks=chunks)
+
+
+def test_relevance_is_that_of_cosines_alone() -> None:
+    document = by_words(authentication(), 4, 5)
+    shown = show([document], show_content=False)
+    assert "Relevance: 0.860 (avg: 0.840)" in shown
+    assert "Matched chunks: #2(0.86), #3(0.82), #4(words), #5(words)" in shown
+    assert document.as_dict()["found_by"] == "meaning"
+
+
+def test_a_document_that_was_found_by_words_says_so() -> None:
+    document = by_words(authentication(), 2, 3, 4, 5)
+    shown = show([document], show_content=False)
+    assert "    Match: found by words\n" in shown
+    assert "Relevance" not in shown
+    assert "13.4" not in shown
+    known = document.as_dict()
+    assert (known["found_by"], known["max_score"]) == ("words", 13.469)
+
+
 def test_a_document_is_shown_as_it_was_asked_for() -> None:
     assert show([authentication()]) == (
         "🔍 CHUNK-AWARE RETRIEVAL: 1 document(s) reconstructed\n"

@@ -159,7 +159,9 @@ def test_owners_take_turns(tmp_path: Path, embedder: Provider) -> None:
         for job in many:
             ended(it["ann"], job["id"])
         ended(it["bob"], one["id"])
-        whose = [request.body["input"][0].split()[0] for request in embedder.requests]
+        first = [request.body["input"][0].split()[0] for request in embedder.requests]
+        # The embedder is calibrated in between.
+        whose = [one for one in first if one in ("ann", "bob")]
         assert whose.index("bob") <= 2
         assert len(jobs(it["bob"])) == 1
 

@@ -393,7 +393,12 @@ def test_a_new_library_whose_embedder_does_not_answer_says_so_and_is_ready(tmp_p
     [reason] = body_of(ready)["reasons"]
     assert reason.startswith("embedder: ")
     assert f"127.0.0.1:{port}/" in reason
-    assert told["embedder"] == {"name": "hashing", "dimensions": None, "max_tokens": None}
+    assert told["embedder"] == {
+        "name": "hashing",
+        "dimensions": None,
+        "max_tokens": None,
+        "min_score": None,
+    }
     assert told["index"] == {"kind": "edge"}
 
 

@@ -39,21 +39,21 @@ class Running:
 
     def check(self, owner: OwnerId, version: str) -> None:
         """Raise if it works for others, or in another way, than whoever asks it."""
-        where = f"the server at {self.url} (process {self.pid})"
+        where = f"the server at {self.url} (pid {self.pid})"
         if self.owner != owner:
             raise LibraryInUseError(
-                f"{where} works for the owner {self.owner!r}, and the settings here name"
-                f" {owner!r}: end it first"
+                f"{where} is using this library for the owner {self.owner!r}, not for {owner!r}:"
+                " stop the server and try again"
             )
         if self.version != version:
             raise LibraryInUseError(
-                f"{where} is of version {self.version}, and this is {version}: start it anew"
+                f"{where} is of version {self.version}, and this is {version}: restart the server"
             )
 
     def in_the_way(self, what: str) -> LibraryInUseError:
         return LibraryInUseError(
-            f"{what} needs the library for itself, and a server has it at {self.url}"
-            f" (process {self.pid}): end that one first"
+            f"{what} needs exclusive access, but a server is using this library ({self.url},"
+            f" pid {self.pid}). Stop the server and try again."
         )
 
 

@@ -5,8 +5,8 @@ is `told` on the way, the `result`, or the `error` that there is instead of it.
 """
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -24,6 +24,8 @@ from unchunk.chat.events import (
     Used,
     Warned,
 )
+from unchunk.chat.request import ChatRequest
+from unchunk.domain import DocumentId
 from unchunk.errors import (
     ExtractionError,
     InvalidInputError,
@@ -32,6 +34,7 @@ from unchunk.errors import (
     UnchunkError,
 )
 from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.query import Mode, Turn
 from unchunk.retrieval.shelf import Where
 
 T = TypeVar("T")
@@ -59,21 +62,53 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """A question, and how much is wanted of what is found."""
+    """A question, what was said before it, and how much is wanted of what is found."""
 
     question: str
     where: Where = field(default_factory=Where)
     limit: int = 10
-    chunks_per_doc: int | None = 3
-    include_adjacent: bool = True
-    min_score: float | None = None
-    budget: int | None = None
+    amount: Mapping[str, int | float | bool | None] | None = None
+    history: tuple[Turn, ...] = ()
+    rewritten: str = ""
+    mode: Mode | None = None
+    include: tuple[tuple[DocumentId, int], ...] = ()
 
     @property
-    def amount(self) -> Amount:
-        return Amount(
-            self.limit, self.chunks_per_doc, self.include_adjacent, self.min_score, self.budget
+    def wanted(self) -> Amount | None:
+        """None is as much as is usual."""
+        if self.amount is None:
+            return None
+        try:
+            return Amount(**cast("dict[str, Any]", self.amount))
+        except TypeError:
+            raise InvalidInputError("this is no Amount") from None
+
+
+@dataclass(frozen=True, slots=True)
+class RagSearch:
+    """The arguments of `Engine.rag_search`."""
+
+    query: str
+    use_chunk_aware: bool = True
+    limit: int = 10
+    show_content: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Explaining:
+    """The arguments of `Engine.explain`."""
+
+    request: ChatRequest
+    before_turn: int | None = None
+
+
+def said_of(amount: Amount) -> dict[str, int | float | bool | None]:
+    """An amount without its measure, which is code and stays where it is."""
+    if amount.measure is not len:
+        raise InvalidInputError(
+            "a server has this library and counts a budget in characters: leave `measure` out"
         )
+    return {one.name: getattr(amount, one.name) for one in fields(amount) if one.name != "measure"}
 
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)

@@ -102,7 +102,9 @@ def _facts(document: ReconstructedDocument, passage: Passage | None) -> str:
     title = document.title.strip()
     facts = [named(f"{path} ({title})" if title not in ("", document.name) else path)]
     facts += _place(passage) if passage else ()
-    facts += [f"score={document.max_score:.2f}"] if document.chunks else ()
+    if document.chunks:
+        by_words = document.found_by == "words"
+        facts.append("found by words" if by_words else f"score={document.max_score:.2f}")
     return ", ".join([*facts, document.kind, document.chunk_coverage])
 
 

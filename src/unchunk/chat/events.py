@@ -255,9 +255,13 @@ def source(document: ReconstructedDocument, *, with_text: bool = True) -> dict[s
         "kind": document.kind,
         "coverage": document.chunk_coverage,
         "chunk_count": document.chunk_count,
-        "chunks": [{"chunk_index": one.chunk_index, "score": one.score} for one in document.chunks],
+        "chunks": [
+            {"chunk_index": one.chunk_index, "score": one.score, "found_by": one.found_by}
+            for one in document.chunks
+        ],
         "max_score": document.max_score,
         "avg_score": document.avg_score,
+        "found_by": document.found_by,
         "pages": [min(pages), max(pages)] if pages else None,
         "heading_paths": [
             list(it) for it in dict.fromkeys(p.heading_path for p in document.passages)

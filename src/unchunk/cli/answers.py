@@ -180,5 +180,7 @@ def _source_line(one: Record) -> str:
         headings[shown:] = [f"{len(headings) - shown} more headings"]
     facts += [*headings, one["coverage"]]
     if one["chunks"]:
-        facts.append(f"score {one['max_score']:.2f}")
+        # An answer that was kept before this was known does not say it.
+        by_words = one.get("found_by") == "words"
+        facts.append("found by words" if by_words else f"score {one['max_score']:.2f}")
     return one_line(f"{path}: {', '.join(facts)}")

@@ -10,7 +10,9 @@ import click
 from unchunk.cli.progress import bars
 from unchunk.cli.session import Session, with_session
 from unchunk.cli.tables import document_lines, table
+from unchunk.domain import EmbedderIdentity
 from unchunk.library.ingest import Outcome
+from unchunk.retrieval.display import one_line
 
 
 @click.command()
@@ -175,11 +177,20 @@ def doctor(session: Session, *, fix: bool) -> int:
     for one in found.findings:
         what = f"{one.document}: " if one.document else ""
         session.say(f"{'fixed' if one.fixed else one.kind}: {what}{one.message}")
+    if found.embedder is not None:
+        session.say(_embedder_line(found.embedder, found.uncalibrated))
     session.say(
         f"{found.documents} documents, {found.chunks} chunks:"
         f" {'healthy' if found.healthy else 'not healthy; try `unchunk doctor --fix`'}"
     )
     return 0 if found.healthy else 1
+
+
+def _embedder_line(embedder: EmbedderIdentity, problem: str) -> str:
+    if embedder.min_score:
+        return f"embedder {embedder.name}: what is nearer than {embedder.min_score:.3f} is a match"
+    why = one_line(problem) or "it was not used yet"
+    return f"embedder {embedder.name}: not calibrated, so weak matches are shown, too ({why})"
 
 
 @click.command("export")

@@ -264,7 +264,8 @@ def _lines(evidence: Evidence, words: Sequence[str], *, with_content: bool) -> I
     if evidence.also_see:
         yield "\nAlso see:"
         for related in evidence.also_see:
-            yield f"{_INDENT}{one_line(related.name)} ({related.score:.2f}): {one_line(related.reason)}"
+            score = "found by words" if related.found_by == "words" else f"{related.score:.2f}"
+            yield f"{_INDENT}{one_line(related.name)} ({score}): {one_line(related.reason)}"
 
 
 def _highlighted(document: ReconstructedDocument, words: Sequence[str]) -> Iterator[str]:
@@ -297,7 +298,7 @@ def _reasons(evidence: Evidence) -> Iterator[str]:
             (
                 str(number),
                 _name(evidence, one.place),
-                f"{one.score:.3f}",
+                "words" if one.found_by == "words" else f"{one.score:.3f}",
                 f"{one.rank_score:.4f}",
                 *(_way(one, name) for name in ("dense", "lexical")),
                 " ".join(

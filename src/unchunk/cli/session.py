@@ -9,21 +9,16 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 import click
 
-from unchunk import __version__
-from unchunk.beside.running import Running, find
 from unchunk.errors import UnchunkError
 from unchunk.retrieval.display import one_line
 from unchunk.settings import Settings, load
 from unchunk.synchronous import SynchronousEngine
 from unchunk.telemetry import show_logs
-from unchunk.wiring import open_engine
-
-if TYPE_CHECKING:
-    from unchunk.beside.engine import EngineBeside
+from unchunk.wiring import open_beside
 
 P = ParamSpec("P")
 
@@ -47,13 +42,7 @@ class Session:
     @property
     def library(self) -> SynchronousEngine:
         if self._library is None:
-            settings = self.settings
-            running = find(settings.home)
-            self._library = SynchronousEngine(
-                partial(open_engine, settings)
-                if running is None
-                else partial(_beside, settings, running)
-            )
+            self._library = SynchronousEngine(partial(open_beside, self.settings))
         return self._library
 
     def result(self, value: object) -> None:
@@ -76,18 +65,6 @@ class Session:
     def close(self) -> None:
         if self._library is not None:
             self._library.close()
-
-
-async def _beside(settings: Settings, running: Running) -> "EngineBeside":
-    from unchunk.beside.engine import EngineBeside  # noqa: PLC0415 - few commands need it
-
-    return EngineBeside(
-        await open_engine(settings),
-        running,
-        owner=settings.owner,
-        version=__version__,
-        max_bytes=settings.max_bytes,
-    )
 
 
 def with_session(

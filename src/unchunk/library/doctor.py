@@ -7,13 +7,14 @@ they had, and the index holds its chunks and no others.
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from typing import Literal, NamedTuple
 
-from unchunk.domain import Document, DocumentId, Span, Version
+from unchunk.domain import Document, DocumentId, EmbedderIdentity, Span, Version
 from unchunk.errors import IntegrityError, NotFoundError, TransientError, UnchunkError
+from unchunk.library.calibration import problem_of
 from unchunk.library.committing import Flow
 from unchunk.library.parts import Parts
 from unchunk.library.purging import belongs, purge
@@ -24,6 +25,8 @@ Kind = Literal["text", "original", "index", "leftover"]
 Watch = Callable[[int, int], None]
 # So long another process may need from making something remains to holding its document.
 _BREATH = 0.5
+# Seconds that an embedder has to be calibrated.
+_PATIENCE = 20.0
 # How many chunks of a document there are, by space and generation.
 _Kept = dict[tuple[str, int], int]
 
@@ -40,11 +43,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What was looked at, and what was found; no findings is health."""
+    """What was looked at, and what was found; no findings is health.
+
+    `embedder` has the threshold that holds; `uncalibrated` says why it has none yet.
+    """
 
     documents: int
     chunks: int
     findings: tuple[Finding, ...]
+    embedder: EmbedderIdentity | None = None
+    uncalibrated: str = ""
 
     @property
     def healthy(self) -> bool:
@@ -75,7 +83,25 @@ async def examine(parts: Parts, flow: Flow, *, fix: bool, watch: Watch) -> Exami
         watch(at, len(documents))
     findings += [await mend(fault) async for fault in _index(parts, flow)]
     chunks = sum(document.live.chunk_count for document in documents if document.live)
-    return Examination(len(documents), chunks, tuple(findings))
+    return Examination(len(documents), chunks, tuple(findings), *await _embedder(parts))
+
+
+async def _embedder(parts: Parts) -> tuple[EmbedderIdentity | None, str]:
+    """The embedder with its threshold, which is measured now if it was not yet; else why not."""
+    if not parts.spaces.all:
+        return None, ""
+    space = parts.spaces.active
+    problem = ""
+    if space.embedder is not None and not space.threshold:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await space.embedder.embed(["ready"], "query")
+        except TimeoutError:
+            problem = f"no answer within {_PATIENCE:.0f} s"
+        except UnchunkError as error:
+            problem = str(error)
+    problem = problem or problem_of(space.embedder)
+    return replace(space.identity, min_score=space.threshold), problem
 
 
 async def _mend(fault: _Fault, *, fix: bool) -> Finding:

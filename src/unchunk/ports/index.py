@@ -112,6 +112,11 @@ class OpenSpace:
     index: Index
     embedder: Embedder | None
 
+    @property
+    def threshold(self) -> float:
+        """The cosine below which a hit means nothing: the embedder's, which may be measured yet."""
+        return (self.embedder or self).identity.min_score
+
 
 class Indexes(Protocol):
     """Where the indexes of a library are kept, one for each space."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.evidence import ChunkResult, ReconstructedDocument
 from unchunk.retrieval.snippets import Hit
 from unchunk.retrieval.words import UNSPACED
 
@@ -42,6 +42,7 @@ _FORM = rf"(?:{_FORMS}|['’]s|en|n)?"
 _SUFFIXED = re.compile(r"[\uac00-\ud7a3]")
 _SHORT = 4
 _PREVIEW = 200
+_BY_WORDS = "Match: found by words"
 
 
 def show(
@@ -63,7 +64,9 @@ def show_hits(hits: Sequence[Hit], *, show_content: bool = True) -> str:
     lines = [f"🔍 {len(hits)} chunk(s) found"]
     for number, hit in enumerate(hits, 1):
         lines += ["", f"[{number}] {one_line(hit.name)}, chunk {hit.chunk.chunk_index}"]
-        lines.append(f"{_INDENT}Score: {hit.score:.3f}")
+        lines.append(
+            _INDENT + (_BY_WORDS if hit.found_by == "words" else f"Score: {hit.score:.3f}")
+        )
         if show_content:
             text = one_line(hit.text)
             more = "..." if len(text) > _PREVIEW else ""
@@ -80,10 +83,10 @@ def card(number: int, document: ReconstructedDocument, *, with_id: bool = False)
     title = document.title.strip() or document.name
     facts = [f"Coverage: {document.chunk_coverage}"]
     if document.chunks:
-        facts.insert(0, f"Relevance: {document.max_score:.3f} (avg: {document.avg_score:.3f})")
+        facts.insert(0, _relevance(document))
     facts += filter(None, [" | ".join(_details(document, title))])
     if document.chunks:
-        matched = (f"#{one.chunk_index}({one.score:.2f})" for one in document.chunks)
+        matched = (f"#{one.chunk_index}({_score(one)})" for one in document.chunks)
         facts.append(f"Matched chunks: {', '.join(matched)}")
     if document.tag:
         facts.append(f'Marks of omissions: only those with "mark {document.tag}"')
@@ -92,6 +95,17 @@ def card(number: int, document: ReconstructedDocument, *, with_id: bool = False)
         facts.insert(0, f"Document: {one_line(document.document)}")
     first = f"[{number}] {label(document.content_type)}: {one_line(title)}"
     return [first, *(f"{_INDENT}{fact}" for fact in facts)]
+
+
+def _relevance(document: ReconstructedDocument) -> str:
+    """Cosines can be compared from one question to the next; what words are worth cannot."""
+    if document.found_by == "words":
+        return _BY_WORDS
+    return f"Relevance: {document.max_score:.3f} (avg: {document.avg_score:.3f})"
+
+
+def _score(chunk: ChunkResult) -> str:
+    return "words" if chunk.found_by == "words" else f"{chunk.score:.2f}"
 
 
 def content_label(document: ReconstructedDocument) -> str:

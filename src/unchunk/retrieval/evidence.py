@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal, NamedTuple
 
 from unchunk.domain import Chunk, DocumentId
-from unchunk.retrieval.shelf import Metadata
+from unchunk.retrieval.shelf import FoundBy, Metadata
 
 # How much of a document came back: the parts that were found, all of it, or as much of it
 # around what was found as there is room for.
@@ -14,11 +14,15 @@ Kind = Literal["passages", "full document", "excerpt"]
 
 @dataclass(frozen=True, slots=True)
 class ChunkResult:
-    """A chunk that was found, and how well it answers."""
+    """A chunk that was found, and how well it answers.
+
+    `score` is a cosine, or, if it was found by its words alone, what these are worth.
+    """
 
     chunk_index: int
     score: float
     content: str
+    found_by: FoundBy = "meaning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +86,24 @@ class ReconstructedDocument:
     notes: tuple[str, ...] = ()
 
     @property
+    def found_by(self) -> FoundBy:
+        """`words` if no chunk was found by its meaning."""
+        return "words" if self.chunks and self._scores()[1] == "words" else "meaning"
+
+    @property
     def max_score(self) -> float:
-        return max((one.score for one in self.chunks), default=0.0)
+        """Of the chunks that were found by their meaning; of the others if none was."""
+        return max(self._scores()[0], default=0.0)
 
     @property
     def avg_score(self) -> float:
-        return sum(one.score for one in self.chunks) / max(len(self.chunks), 1)
+        scores, _ = self._scores()
+        return sum(scores) / max(len(scores), 1)
+
+    def _scores(self) -> tuple[list[float], FoundBy]:
+        """Those that compare: cosines, where there are any."""
+        cosines = [one.score for one in self.chunks if one.found_by == "meaning"]
+        return (cosines, "meaning") if cosines else ([one.score for one in self.chunks], "words")
 
     @property
     def chunk_coverage(self) -> str:
@@ -107,6 +123,7 @@ class ReconstructedDocument:
             "chunks": [asdict(one) for one in self.chunks],
             "max_score": self.max_score,
             "avg_score": self.avg_score,
+            "found_by": self.found_by,
             "chunk_coverage": self.chunk_coverage,
             "chunk_count": self.chunk_count,
             "passages": [one.as_dict() for one in self.passages],

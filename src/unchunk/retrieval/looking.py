@@ -209,11 +209,14 @@ class Looker:
 
 
 def _together(every: Sequence[Ranked]) -> Ranked:
-    """Several searches for the same thing as one; the score of a chunk is the best it had."""
+    """Several searches for the same thing as one; the score of a chunk is the best it had.
+
+    A cosine goes before what words are worth: the two do not compare.
+    """
     known: dict[Place, Candidate] = {}
     for ranked in every:
         for one in ranked.candidates:
-            if one.place not in known or known[one.place].score < one.score:
+            if one.place not in known or _rank(known[one.place]) < _rank(one):
                 known[one.place] = one
     fused = by_rank(
         [Ranking("", [(one.place, one.score) for one in it.candidates]) for it in every]
@@ -239,6 +242,10 @@ def _together(every: Sequence[Ranked]) -> Ranked:
             }.values()
         ),
     )
+
+
+def _rank(one: Candidate) -> tuple[bool, float]:
+    return one.found_by == "meaning", one.score
 
 
 def _text(sheets: Mapping[DocumentId, Sheet], place: Place) -> str | None:

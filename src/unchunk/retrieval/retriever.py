@@ -1,6 +1,6 @@
 """A question into evidence: planned, found, put together again, fitted, and explained."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from unchunk.retrieval.shelf import (
     Candidate,
     Card,
     Dropped,
+    FoundBy,
     Place,
     Shelf,
     Where,
@@ -37,6 +38,7 @@ class Related(NamedTuple):
     name: str
     score: float
     reason: str
+    found_by: FoundBy = "meaning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class ChunkAwareRetriever:
             found = select(look.drafts, reach=request.reach).documents
             if look.notes:
                 found = tuple(replace(one, notes=look.notes) for one in found)
-            return list(found), look.notes
+            return _with_ways(found, look.found), look.notes
 
         return await settled(once)
 
@@ -203,7 +205,7 @@ class ChunkAwareRetriever:
             needed=amount.stop,
             tag=tag,
         )
-        documents = (*whole, *selected.documents)
+        documents = tuple(_with_ways((*whole, *selected.documents), look.found))
         return Evidence(
             plan,
             documents,
@@ -243,16 +245,17 @@ class ChunkAwareRetriever:
         if not look.found:
             return ()
         known = {one.document for one in shown}
-        reasons: dict[DocumentId, tuple[Place, float, str]] = {}
+        reasons: dict[DocumentId, tuple[Place, float, str, FoundBy]] = {}
 
-        def add(place: Place, score: float, reason: str) -> None:
+        def add(place: Place, score: float, reason: str, found_by: FoundBy = "meaning") -> None:
             if place.document not in known:
-                reasons.setdefault(place.document, (place, score, reason))
+                reasons.setdefault(place.document, (place, score, reason, found_by))
 
         for copy in look.copies:
             add(copy.place, copy.score, copy.reason)
         for one in look.found:
-            add(one.place, one.score, f"chunk {one.place.chunk_index} was found, too")
+            reason = f"chunk {one.place.chunk_index} was found, too"
+            add(one.place, one.score, reason, one.found_by)
         [best, *_] = look.found
         name = look.names[best.place.document]
         if len(reasons) < _RELATED:
@@ -260,13 +263,13 @@ class ChunkAwareRetriever:
                 add(one.place, one.score, f"close in meaning to {name}")
         chosen = [*reasons.values()][:_RELATED]
         sheets = (
-            await self._shelf.open(owner, {place[:2]: () for place, _, _ in chosen}, where)
+            await self._shelf.open(owner, {place[:2]: () for place, *_ in chosen}, where)
             if chosen
             else {}
         )
         return tuple(
-            Related(place.document, sheets[place.document].name, score, reason)
-            for place, score, reason in chosen
+            Related(place.document, sheets[place.document].name, score, reason, found_by)
+            for place, score, reason, found_by in chosen
             if place.document in sheets
         )
 
@@ -287,6 +290,23 @@ class ChunkAwareRetriever:
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:
         return self._owner if owner is None else owner
+
+
+def _with_ways(
+    documents: Iterable[ReconstructedDocument], found: Iterable[Candidate]
+) -> list[ReconstructedDocument]:
+    """The documents, with the chunks marked that were found by their words alone."""
+    by_words = {one.place[::2] for one in found if one.found_by == "words"}
+    return [
+        replace(
+            one,
+            chunks=tuple(
+                replace(it, found_by="words") if (one.document, it.chunk_index) in by_words else it
+                for it in one.chunks
+            ),
+        )
+        for one in documents
+    ]
 
 
 def _insisted(plan: QueryPlan, mode: Mode | None) -> QueryPlan:

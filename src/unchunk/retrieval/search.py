@@ -1,6 +1,7 @@
 """A library as a shelf: chunks found by meaning and by words, in every space documents live in."""
 
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC
 from functools import lru_cache
 
@@ -168,7 +169,7 @@ class LibraryShelf:
             Candidate(place_of(key), score, score, (Way("dense", rank, score),))
             for rank, (key, score) in enumerate(near, 1)
             if key.document != to.document and is_live(key, space.name, live)
-            if score >= space.identity.min_score
+            if score >= space.threshold
         ]
 
     async def _within(self, owner: OwnerId, where: Where) -> Within | None:
@@ -286,6 +287,9 @@ def _candidates(
             cosines.get(key, ways[key][0].score),  # dense comes first
             tuple(ways[key]),
             smoothed(key, fused, counts.get(key.document)),
+            found_by=(
+                "words" if key not in cosines and ways[key][0].name == "lexical" else "meaning"
+            ),
         )
         for key in best
     ]
@@ -294,7 +298,7 @@ def _candidates(
 def _floors(seen: Sequence[Seen], min_score: float | None) -> dict[DocumentId, float]:
     """Below what a chunk of each document means nothing; a cosine says nothing of words alone."""
     return {
-        document: one.space.identity.min_score if min_score is None else min_score
+        document: one.space.threshold if min_score is None else min_score
         for one in seen
         if one.vector is not None
         for document in one.live
@@ -315,7 +319,7 @@ def _above(
         if floor is None or one.score >= floor or one.place in carried:
             kept.append(one)
         elif by_words and one.ways[-1].name == "lexical":
-            kept.append(Candidate(one.place, one.rank_score, one.score, one.ways, one.value, floor))
+            kept.append(replace(one, below=floor))
         else:
             dropped.append(Dropped(one.place, one.score, too_low(floor)))
     return kept, dropped

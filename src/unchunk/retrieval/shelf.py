@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from unchunk.domain import Chunk, DocumentId, OwnerId
 from unchunk.errors import InvalidInputError
 
 Metadata = Mapping[str, str | int | float | bool | None]
+# What the score of a chunk is: a cosine, or what its words alone are worth.
+FoundBy = Literal["meaning", "words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ class Candidate:
     `score` is what people see and thresholds are held against: the cosine with the question
     where there is one, otherwise what the only way of searching gave. `value` is what it is worth
     in a passage, with what stands beside it; None where that is not known. `below` is a threshold
-    that it does not reach: it counts only if it has the question's words.
+    that it does not reach: it counts only if it has the question's words. `found_by` says which
+    kind of score it has.
     """
 
     place: Place
@@ -89,6 +92,7 @@ class Candidate:
     ways: tuple[Way, ...] = ()
     value: float | None = None
     below: float | None = None
+    found_by: FoundBy = "meaning"
 
 
 @dataclass(frozen=True, slots=True)

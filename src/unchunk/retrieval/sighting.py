@@ -41,7 +41,7 @@ class Seen:
     live: Mapping[DocumentId, Live]
 
     def to_fuse(self, depth: int) -> list[Ranking]:
-        floors = {"dense": self.space.identity.min_score, "lexical": 0.0}
+        floors = {"dense": self.space.threshold, "lexical": 0.0}
         return [
             Ranking(way, it, None if len(it) >= depth else floors[way])
             for way, it in self.rankings.items()

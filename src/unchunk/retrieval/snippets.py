@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from unchunk.domain import Chunk, DocumentId, OwnerId
 from unchunk.errors import IndexUnavailableError
-from unchunk.retrieval.shelf import MovedError, Shelf, Where
+from unchunk.retrieval.shelf import FoundBy, MovedError, Shelf, Where
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ class Hit:
     chunk: Chunk
     text: str
     score: float
+    found_by: FoundBy = "meaning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,13 @@ async def snippets(
             if sheet is not None and piece is not None:
                 hits.append(
                     Hit(
-                        sheet.document, sheet.name, sheet.folder, piece.chunk, piece.text, one.score
+                        sheet.document,
+                        sheet.name,
+                        sheet.folder,
+                        piece.chunk,
+                        piece.text,
+                        one.score,
+                        one.found_by,
                     )
                 )
         return Found(tuple(hits), ranked.notes)

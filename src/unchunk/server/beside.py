@@ -20,18 +20,24 @@ from unchunk.beside.wire import (
     ADD,
     PATH,
     Documents,
+    Explaining,
     Looking,
+    RagSearch,
     read_body,
     written,
     written_error,
     written_event,
 )
+from unchunk.chat.explaining import Explanation
 from unchunk.chat.request import ChatRequest
 from unchunk.domain import OwnerId, json_object
+from unchunk.engine import Counts
 from unchunk.errors import NotFoundError, TransientError, UnchunkError
 from unchunk.library.ingest import Event, Outcome
 from unchunk.library.purging import Receipt
 from unchunk.library.reindexing import Reindexed
+from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.snippets import Found
 from unchunk.server.access import House, InHouse, Owner, RequestId, limited_of
@@ -122,9 +128,51 @@ async def _search(house: House, owner: OwnerId, given: Looking, _: Say) -> objec
 
 async def _retrieve(house: House, owner: OwnerId, given: Looking, _: Say) -> object:
     evidence = await house.engine.retrieve(
-        given.question, where=given.where, amount=given.amount, owner=owner
+        given.question,
+        history=given.history,
+        where=given.where,
+        amount=given.wanted,
+        owner=owner,
+        rewritten=given.rewritten,
+        mode=given.mode,
+        include=given.include,
     )
     return written(Evidence, evidence)
+
+
+async def _search_with_context(house: House, owner: OwnerId, given: Looking, _: Say) -> object:
+    much = given.wanted or Amount(given.limit)
+    found = await house.engine.search_with_context(
+        given.question,
+        much.limit,
+        much.chunks_per_doc,
+        much.include_adjacent,
+        much.min_score,
+        where=given.where,
+        owner=owner,
+    )
+    return [written(ReconstructedDocument, one) for one in found]
+
+
+async def _rag_search(house: House, owner: OwnerId, given: RagSearch, _: Say) -> object:
+    return await house.engine.rag_search(
+        given.query, given.use_chunk_aware, given.limit, given.show_content, owner=owner
+    )
+
+
+async def _explain(house: House, owner: OwnerId, given: Explaining, _: Say) -> object:
+    explained = await house.engine.explain(
+        given.request, owner=owner, before_turn=given.before_turn
+    )
+    return written(Explanation, explained)
+
+
+async def _counts(house: House, owner: OwnerId, _: Documents, __: Say) -> object:
+    return written(Counts, await house.engine.counts(owner=owner))
+
+
+async def _health(house: House, _: OwnerId, __: Documents, ___: Say) -> object:
+    return {name: one._asdict() for name, one in (await house.engine.health()).items()}
 
 
 _CALLS: dict[str, tuple[type[Any], Callable[[House, OwnerId, Any, Say], Awaitable[object]]]] = {
@@ -133,6 +181,11 @@ _CALLS: dict[str, tuple[type[Any], Callable[[House, OwnerId, Any, Say], Awaitabl
     "reindex": (Documents, _reindex),
     "search": (Looking, _search),
     "retrieve": (Looking, _retrieve),
+    "search_with_context": (Looking, _search_with_context),
+    "rag_search": (RagSearch, _rag_search),
+    "explain": (Explaining, _explain),
+    "counts": (Documents, _counts),
+    "health": (Documents, _health),
 }
 
 

@@ -22,9 +22,10 @@ SOURCE: dict[str, JsonValue] = {
     "kind": "passages",
     "coverage": "1/12 chunks",
     "chunk_count": 12,
-    "chunks": [{"chunk_index": 2, "score": 0.71}],
+    "chunks": [{"chunk_index": 2, "score": 0.71, "found_by": "meaning"}],
     "max_score": 0.71,
     "avg_score": 0.71,
+    "found_by": "meaning",
     "pages": None,
     "heading_paths": [["Harbour rules"]],
     "passages": [
@@ -63,6 +64,7 @@ FOUND: dict[str, JsonValue] = {
     "name": "Harbour rules.md",
     "chunk_index": 2,
     "score": 0.71,
+    "found_by": "meaning",
     "rank_score": 0.9,
     "ways": [
         {"name": "dense", "rank": 1, "score": 0.71},

@@ -79,11 +79,12 @@ class Parts(BaseModel):
 
 
 class StatusEmbedder(BaseModel):
-    """Without dimensions, it has not answered yet."""
+    """Without dimensions, it has not answered yet; without `min_score`, it is not calibrated yet."""
 
     name: str
     dimensions: int | None
     max_tokens: int | None
+    min_score: float | None
 
 
 class StatusIndex(BaseModel):
@@ -141,6 +142,7 @@ class Status(BaseModel):
                         "name": "granite-embedding-30m-english",
                         "dimensions": 384,
                         "max_tokens": 512,
+                        "min_score": 0.6,
                     },
                     "index": {"kind": "edge"},
                     "chat": {"model": "", "window": None},
@@ -232,6 +234,7 @@ async def status(house: InHouse, owner: Owner) -> Response:
                 "name": identity.name if identity else options.embedder,
                 "dimensions": identity.dimensions if identity else None,
                 "max_tokens": identity.max_tokens if identity else None,
+                "min_score": (identity.min_score or None) if identity else None,
             },
             "index": {"kind": makeup.index},
             "chat": {"model": makeup.chat, "window": makeup.window},

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from unchunk.retrieval.shelf import FoundBy
 from unchunk.server.examples import DROPPED, FOUND, PLAN, SHOWN, USAGE
 
 _Mode = Literal["sources", "full documents", "passages"]
@@ -37,8 +38,11 @@ class ChunkReply(BaseModel):
 
 
 class ScoreReply(BaseModel):
+    """A chunk that was found; `score` is a cosine, or what its words are worth."""
+
     chunk_index: int
     score: float
+    found_by: FoundBy
 
 
 class PassageReply(BaseModel):
@@ -70,6 +74,7 @@ class SourceReply(BaseModel):
     chunks: list[ScoreReply]
     max_score: float
     avg_score: float
+    found_by: FoundBy
     pages: list[int] | None
     heading_paths: list[list[str]]
     passages: list[PassageReply]
@@ -118,6 +123,7 @@ class RelatedReply(BaseModel):
     name: str
     score: float
     reason: str
+    found_by: FoundBy
 
 
 class WayReply(BaseModel):
@@ -135,6 +141,7 @@ class CandidateReply(BaseModel):
     name: str
     chunk_index: int
     score: float
+    found_by: FoundBy
     rank_score: float
     ways: list[WayReply]
 

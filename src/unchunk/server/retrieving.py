@@ -69,7 +69,8 @@ def _evidence(evidence: Evidence | None) -> dict[str, object]:
 
 def _candidate(one: Candidate, names: Mapping[DocumentId, str]) -> dict[str, object]:
     ways = [it._asdict() for it in one.ways]
-    return _place(one.place, one.score, names) | {"rank_score": one.rank_score, "ways": ways}
+    known = _place(one.place, one.score, names) | {"found_by": one.found_by}
+    return known | {"rank_score": one.rank_score, "ways": ways}
 
 
 def _dropped(one: Dropped, names: Mapping[DocumentId, str]) -> dict[str, object]:

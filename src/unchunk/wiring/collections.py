@@ -18,7 +18,7 @@ from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Where
 from unchunk.settings import Settings
 from unchunk.wiring.manners import manner_of
-from unchunk.wiring.providers import make_embedder
+from unchunk.wiring.providers import make_embedder, with_threshold
 
 if TYPE_CHECKING:
     from unchunk.adapters.sources.fields import Fields
@@ -48,7 +48,8 @@ async def open_collection(
     embedder: Embedder | None = None
     if kind != "chunkenizer":
         names = fields_of(fields)
-        embedder = RememberingEmbedder(await make_embedder(settings, settings.embedder, None))
+        made = await make_embedder(settings, settings.embedder, None)
+        embedder = RememberingEmbedder(await with_threshold(settings, settings.embedder, made))
         key = settings.collection_key or None
         try:
             if kind == "qdrant":

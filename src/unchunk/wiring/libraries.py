@@ -11,12 +11,15 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from unchunk.beside.engine import EngineBeside
+from unchunk.beside.running import find
 from unchunk.chat.talking import Talk
 from unchunk.chat.watching import WatchedChatModel
 from unchunk.domain import EmbedderIdentity
 from unchunk.engine import Engine
 from unchunk.errors import OutputError
 from unchunk.keyring import Keyring
+from unchunk.library.calibration import NotedThresholds
 from unchunk.library.claiming import ClaimedBlobs
 from unchunk.library.desk import Desk
 from unchunk.library.parts import Parts
@@ -28,7 +31,12 @@ from unchunk.settings import FILE, Settings
 from unchunk.telemetry import Telemetry
 from unchunk.wiring.manners import TEMPLATES, chat_manner_of, manner_of
 from unchunk.wiring.models import MODELS
-from unchunk.wiring.providers import make_chat_model, make_embedder
+from unchunk.wiring.providers import (
+    check_threshold,
+    make_chat_model,
+    make_embedder,
+    with_threshold,
+)
 from unchunk.wiring.stores import (
     INCOMING,
     INDEX,
@@ -63,6 +71,7 @@ async def open_engine(settings: Settings) -> Engine:
     """Open the library in the settings' home; a fresh one is made."""
     with ExitStack() as claim:
         manner = manner_of(settings)
+        check_threshold(settings)
         incoming, is_alone = claim.enter_context(claimed(settings.home))
         parts, talk, keyring, stores = await _parts(settings, incoming)
         own = [settings.home / name for name in _OWN]
@@ -84,6 +93,21 @@ async def open_engine(settings: Settings) -> Engine:
         await engine.close()
         raise
     return engine
+
+
+async def open_beside(settings: Settings) -> EngineBeside:
+    """The same; what needs the index is done by the server that has the library, while there is one."""
+    return EngineBeside(
+        await open_engine(settings),
+        partial(find, settings.home),
+        owner=settings.owner,
+        max_bytes=settings.max_bytes,
+    )
+
+
+async def open_for_program(settings: Settings) -> Engine | EngineBeside:
+    """The same where only one process can have the index; any number can have one on a server."""
+    return await (open_engine if is_far(settings.index) else open_beside)(settings)
 
 
 async def open_keyring(settings: Settings) -> Keyring:
@@ -115,9 +139,11 @@ async def _parts(
         catalog = sql.SqlCatalog(database, lists_purged=far)
         library = await library_id(catalog)
         blobs, indexes = ClaimedBlobs(originals, library), partial(indexes_of, settings, library)
+        thresholds = NotedThresholds(catalog)
 
         async def make(spec: str, known: EmbedderIdentity | None) -> Embedder:
-            return WatchedEmbedder(await make_embedder(settings, spec, known), telemetry)
+            embedder = WatchedEmbedder(await make_embedder(settings, spec, known), telemetry)
+            return await with_threshold(settings, spec, embedder, thresholds)
 
         is_shared, seconds = database.is_shared, settings.lease_seconds
         leases = sql.SqlLeases(database, seconds) if is_shared else None

@@ -5,6 +5,7 @@ from math import inf
 
 from unchunk.domain import EmbedderIdentity
 from unchunk.errors import InvalidSettingError
+from unchunk.library.calibration import CalibratedEmbedder, Thresholds
 from unchunk.ports import ChatModel, Embedder, Reranker
 from unchunk.settings import Settings
 from unchunk.wiring.models import models_folder
@@ -30,6 +31,30 @@ async def make_embedder(settings: Settings, spec: str, known: EmbedderIdentity |
         f"there is no embedder {spec!r}: use local, local:MODEL, openai:MODEL, azure:DEPLOYMENT,"
         " ollama:MODEL or hashing"
     )
+
+
+def check_threshold(settings: Settings) -> None:
+    if not -1 <= settings.embedder_min_score <= 1:
+        raise InvalidSettingError(
+            f"embedder_min_score {settings.embedder_min_score} is no cosine: use a number from -1"
+            " to 1, or 0 for the embedder's own threshold"
+        )
+
+
+async def with_threshold(
+    settings: Settings, spec: str, embedder: Embedder, thresholds: Thresholds | None = None
+) -> Embedder:
+    """The embedder with the threshold of the settings, else its own, else one that is measured.
+
+    A measured one is kept in `thresholds`; without these, each opening measures it again.
+    """
+    check_threshold(settings)
+    if (chosen := settings.embedder_min_score) and spec == settings.embedder:
+        return CalibratedEmbedder(embedder, threshold=chosen)
+    if embedder.identity.min_score:
+        return embedder
+    known = await thresholds.load(embedder.identity.fingerprint) if thresholds else None
+    return CalibratedEmbedder(embedder, thresholds, known)
 
 
 def _local_embedder(settings: Settings, name: str) -> Embedder:

@@ -9,8 +9,8 @@ from unchunk.domain import EmbedderIdentity, EncodingName
 class RemoteModel:
     """`dimensions` is None until they are told or learned.
 
-    `encoding` is how its tokens are counted, where that is known. Thresholds are not: a
-    `min_score` of 0 lets every hit through, and settings may say better.
+    `encoding` is how its tokens are counted, where that is known. Thresholds are not known: a
+    `min_score` of 0 says that it has to be measured.
     """
 
     name: str

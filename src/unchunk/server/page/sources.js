@@ -20,7 +20,7 @@ const MOST_INCLUDED = 200;
  */
 export function sourcesList(found, acts) {
   const { sources = [], also_see: also = [], omitted = [] } = found ?? {};
-  const most = Math.max(1, ...sources.map((one) => one.max_score));
+  const most = Math.max(1, ...sources.filter((one) => one.found_by !== "words").map((one) => one.max_score));
   return h(
     "div",
     { class: "sources" },
@@ -139,9 +139,11 @@ function scores({ chunks }, most) {
     { class: "scores" },
     best
       .slice(0, SCORES)
-      .flatMap(({ chunk_index: index, score }) => [
+      .flatMap(({ chunk_index: index, score, found_by: way }) => [
         h("dt", {}, chunkWords(index, index)),
-        h("dd", {}, bar(score / most), h("span", { class: "number" }, score.toFixed(2))),
+        way === "words"
+          ? h("dd", {}, h("span", { class: "muted" }, "found by words"))
+          : h("dd", {}, bar(score / most), h("span", { class: "number" }, score.toFixed(2))),
       ]),
     more > 0 && h("dt", { class: "muted" }, `and ${more} more`),
   );

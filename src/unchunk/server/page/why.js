@@ -215,6 +215,9 @@ function fates({ sources, dropped: all, omitted }) {
   return found;
 }
 
+/** Whether its score is a cosine, and not what its words are worth. */
+const isNear = (one) => one.found_by !== "words";
+
 /** A bar for every stage, as long as what it gave beside the best of that stage. */
 function foundTable(got) {
   const ways = [...new Set(got.found.flatMap((one) => one.ways.map((way) => way.name)))];
@@ -225,7 +228,7 @@ function foundTable(got) {
       best(got.found.flatMap((one) => one.ways.filter((it) => it.name === way).map((it) => it.score))),
     ]),
   );
-  const top = { rank: best(got.found.map((one) => one.rank_score)), score: best(got.found.map((one) => one.score)) };
+  const top = { rank: best(got.found.map((one) => one.rank_score)), score: best(got.found.filter(isNear).map((one) => one.score)) };
   const names = new Map(got.sources.map((one) => [one.document, one.name]));
   const became = fates(got);
   const cell = (way) =>
@@ -254,7 +257,9 @@ function foundTable(got) {
       ),
       ways.map((way) => cell(one.ways.find((it) => it.name === way))),
       h("td", {}, bar(one.rank_score / top.rank, "rank"), h("span", { class: "number" }, one.rank_score.toFixed(3))),
-      h("td", {}, bar(one.score / top.score, "score"), h("span", { class: "number" }, one.score.toFixed(2))),
+      isNear(one)
+        ? h("td", {}, bar(one.score / top.score, "score"), h("span", { class: "number" }, one.score.toFixed(2)))
+        : h("td", {}, h("span", { class: "muted" }, "by words")),
       h("td", {}, h("span", { class: `badge ${fate.kind}` }, fate.words)),
     );
   };
