@@ -120,7 +120,7 @@ def test_what_makes_no_sense_is_refused_with_what_would(
     ("options", "says"),
     [
         (["--cut", "320"], "write it as '320/80 words'"),
-        (["--collection", "chunkenizer:http://127.0.0.1:1", "--snippets"], "is for a library"),
+        (["--vector", "title"], "are for a --collection"),
         (["--collection", "chroma:x#y", "--field", "body"], "write it as text=body"),
     ],
 )

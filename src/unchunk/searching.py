@@ -1,4 +1,9 @@
-"""How an open library is searched: single chunks, whole passages, full documents."""
+"""How an open library is searched: single chunks, whole passages, full documents.
+
+Where `chat_source` names a collection, that is searched instead of the library's own documents:
+by `search`, `retrieve`, `search_with_context` and `rag_search` alike, and so by every route, tool
+and command.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -19,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Searching:
-    """The part of an engine that finds. `usual` tells how much goes to a model with a question."""
+    """The part of an engine that finds. `usual` tells how much goes to a model with a question.
+
+    `asking` searches the library. `elsewhere` opens what is searched instead of it, if anything.
+    """
 
     def __init__(
         self,
@@ -27,9 +35,11 @@ class Searching:
         owner: OwnerId,
         asking: Asking,
         usual: Callable[[str], Awaitable[Amount]],
+        elsewhere: Callable[[], Awaitable[Asking]] | None = None,
     ) -> None:
         self._parts, self._owner = parts, owner
         self._asking, self._usual = asking, usual
+        self._elsewhere = elsewhere
 
     async def search(
         self,
@@ -40,9 +50,27 @@ class Searching:
         owner: OwnerId | None = None,
     ) -> Found:
         """The chunks that answer best, by meaning and by words, each for itself."""
+        asking, remarks = await self._searched()
+        found = await asking.snippets(question, self._whose(owner), where, limit)
+        return replace(found, notes=(*found.notes, *remarks))
+
+    async def search_library(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        where: Where = EVERYWHERE,
+        owner: OwnerId | None = None,
+    ) -> Found:
+        """As `search`, but always in the library's own documents."""
         await self._settle()
         found = await self._asking.snippets(question, self._whose(owner), where, limit)
         return replace(found, notes=(*found.notes, *self._remarks()))
+
+    @property
+    def searches_elsewhere(self) -> bool:
+        """Whether a collection is searched instead of the library's own documents."""
+        return self._elsewhere is not None
 
     async def retrieve(
         self,
@@ -62,10 +90,10 @@ class Searching:
         in its light, if one did. Without `amount`, as much as a model is given; without `mode`,
         what the question asks for. `include` names chunks that belong to it in any case.
         """
-        await self._settle()
+        asking, remarks = await self._searched()
         whose = self._whose(owner)
         amount = amount or await self._usual(question)
-        found = await self._asking.retrieve(
+        found = await asking.retrieve(
             question,
             whose,
             history,
@@ -75,7 +103,7 @@ class Searching:
             mode=mode,
             include=include,
         )
-        return replace(found, notes=(*found.notes, *self._remarks()))
+        return replace(found, notes=(*found.notes, *remarks))
 
     async def search_with_context(
         self,
@@ -85,13 +113,23 @@ class Searching:
         include_adjacent: bool = True,
         min_score: float | None = None,
         *,
+        content_type: str | None = None,
+        adjacent_documents: int | None = None,
         where: Where = EVERYWHERE,
         owner: OwnerId | None = None,
     ) -> "list[ReconstructedDocument]":
         """As `ChunkAwareRetriever.search_with_context`, on this library."""
-        await self._settle()
-        amount = Amount(limit, chunks_per_doc, include_adjacent, min_score)
-        return await self._asking.search_with_context(query, self._whose(owner), where, amount)
+        asking, _ = await self._searched()
+        amount = Amount(
+            limit,
+            chunks_per_doc,
+            include_adjacent,
+            min_score,
+            adjacent_documents=adjacent_documents,
+        )
+        return await asking.search_with_context(
+            query, self._whose(owner), where, amount, content_type=content_type
+        )
 
     async def rag_search(
         self,
@@ -106,8 +144,8 @@ class Searching:
 
         Without `use_chunk_aware`, the beginnings of single chunks.
         """
-        await self._settle()
-        return await self._asking.rag_search(
+        asking, _ = await self._searched()
+        return await asking.rag_search(
             query,
             self._whose(owner),
             chunk_aware=use_chunk_aware,
@@ -123,8 +161,16 @@ class Searching:
         return await embedded(self._parts.spaces.embedder, texts, role)
 
     async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
-        """As `ChunkAwareRetriever.find_file_by_name`, on this library."""
-        return await self._asking.find_file_by_name(name, self._whose(owner))
+        """The document of that name; several if it could be any of them; none if there is none."""
+        asking = self._asking if self._elsewhere is None else await self._elsewhere()
+        return await asking.find_file_by_name(name, self._whose(owner))
+
+    async def _searched(self) -> tuple[Asking, Sequence[str]]:
+        """What a search goes to, and what is to be said of it. Nothing else decides that."""
+        if self._elsewhere is not None:
+            return await self._elsewhere(), ()
+        await self._settle()
+        return self._asking, self._remarks()
 
     async def _settle(self) -> None:
         """Ask the embedder of a new library again, if it did not answer when that was opened."""

@@ -108,6 +108,7 @@ class Settings:
     collection_fields: str = "pages"
     collection_owner_field: str = ""
     collection_key: str = ""
+    search_cache_seconds: float = 300.0
     chunkenizer_url: str = "http://localhost:8000"
     owner: str = "local"
     hosts: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from unchunk.adapters.sources.qdrant import open_qdrant
 from unchunk.errors import InvalidInputError
 from unchunk.ports import ChunkSource
 from unchunk.retrieval.foreign import ForeignShelf
-from unchunk.retrieval.retriever import ChunkAwareRetriever
+from unchunk.retrieval.retriever import Retriever
 from unchunk.retrieval.shelf import MovedError, Place, Shelf, Where
 from unchunk.text.chunking import chunk_text
 
@@ -210,7 +210,7 @@ def test_the_same_retriever_reads_them_in_as_few_calls(
 
     async def scene() -> None:
         async with opened(engine, running, tmp_path, payloads, owner_field="team") as it:
-            retriever = ChunkAwareRetriever(it.shelf, owner="blue")
+            retriever = Retriever(it.shelf, owner="blue")
             made = await retriever.search_with_context("the white whale and his brow", 3)
             assert sum(it.calls.values()) == (1 if engine == "chunkenizer" else 2)
             assert made

@@ -82,6 +82,11 @@ class ReconstructedDocument:
     notes: tuple[str, ...] = ()
 
     @property
+    def mongo_id(self) -> DocumentId:
+        """The document's id: that of its collection, or of the library."""
+        return self.document
+
+    @property
     def max_score(self) -> float:
         return max((one.score for one in self.chunks), default=0.0)
 
@@ -99,6 +104,7 @@ class ReconstructedDocument:
         """All of it, with what follows from it, for programs."""
         return {
             "document": self.document,
+            "mongo_id": self.mongo_id,
             "name": self.name,
             "folder": self.folder,
             "title": self.title,

@@ -1,12 +1,12 @@
 """A question into plain chunks, each for itself, as most other engines give them."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from unchunk.domain import Chunk, DocumentId, OwnerId
 from unchunk.errors import IndexUnavailableError
-from unchunk.retrieval.shelf import MovedError, Shelf, Where
+from unchunk.retrieval.shelf import Metadata, MovedError, Shelf, Where
 
 T = TypeVar("T")
 
@@ -23,6 +23,8 @@ class Hit:
     chunk: Chunk
     text: str
     score: float
+    content_type: str = ""
+    metadata: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,14 @@ async def snippets(
             if sheet is not None and piece is not None:
                 hits.append(
                     Hit(
-                        sheet.document, sheet.name, sheet.folder, piece.chunk, piece.text, one.score
+                        sheet.document,
+                        sheet.name,
+                        sheet.folder,
+                        piece.chunk,
+                        piece.text,
+                        one.score,
+                        sheet.content_type,
+                        sheet.metadata,
                     )
                 )
         return Found(tuple(hits), ranked.notes)
