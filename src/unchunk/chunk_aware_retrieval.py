@@ -25,7 +25,8 @@ class ChunkAwareRetriever:
     (`pages`, `langchain`, `llama-index`) or which field holds what, `{"text": "body", ...}`. With
     `owner_field`, only chunks are searched that carry `owner` there. `cut` is how the texts were
     cut, if that is known. The same question is answered from memory for `cache_seconds`; 0 turns
-    that off. `language` is that of the search by words.
+    that off. `language` is that of the search by words; `sparse_embedding_model` is needed only for
+    sparse vectors that are not BM25.
     """
 
     def __init__(
@@ -41,8 +42,10 @@ class ChunkAwareRetriever:
         cut: ChunkingStrategy | None = None,
         language: str = "english",
         cache_seconds: float = 300.0,
+        sparse_embedding_model: object = None,
     ) -> None:
         self._client, self._model = qdrant_client, embedding_model
+        self._sparse = sparse_embedding_model
         self._name, self._vector, self._fields = collection_name, vector_name, fields
         self._owner_field, self._owner, self._cut = owner_field, owner, cut
         self._language, self._cache_seconds = language, cache_seconds
@@ -115,6 +118,7 @@ class ChunkAwareRetriever:
                 vector=vector,
                 language=self._language,
                 cache_seconds=self._cache_seconds,
+                sparse=self._sparse,
             )
         return self._opened[name, vector]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -566,6 +567,24 @@ def test_a_collection_is_searched_by_words_too(sparse: bool) -> None:
         if one.get("limit") == 1000 and one.get("scroll_filter") is None
     ]
     assert bool(scanned) is not sparse
+
+
+@pytest.mark.statement("001-37")
+def test_sparse_vectors_of_another_kind_are_searched_with_their_model() -> None:
+    def sparse(texts: list[str]) -> list[models.SparseVector]:
+        """Each word is a number that no BM25 gives it."""
+        rows = [sorted({crc32(word.encode()) % 1000 for word in text.split()}) for text in texts]
+        return [models.SparseVector(indices=row, values=[1.0] * len(row)) for row in rows]
+
+    model = Model()
+    client = _worded(model, sparse=True)
+    for one in client.scroll(NAME, limit=100)[0]:
+        [vector] = sparse([(one.payload or {})["content"]])
+        client.update_vectors(NAME, [models.PointVectors(id=one.id, vector={"bm25": vector})])
+    retriever = ChunkAwareRetriever(client, model, sparse_embedding_model=sparse)
+    evidence = asyncio.run(retriever.retrieve("XK4711 Order"))
+    ways = {one.place.document: [it.name for it in one.ways] for one in evidence.found}
+    assert ways["part"] == ["lexical"]
 
 
 @pytest.mark.statement("001-37")

@@ -6,7 +6,12 @@ from dataclasses import replace
 from functools import lru_cache
 
 from unchunk.domain import ChunkingStrategy, DocumentId, OwnerId
-from unchunk.errors import InvalidInputError, ProviderRefusedError, ProviderUnavailableError
+from unchunk.errors import (
+    InvalidInputError,
+    ProviderRefusedError,
+    ProviderUnavailableError,
+    UnchunkError,
+)
 from unchunk.ports import (
     Among,
     ChunkSource,
@@ -133,7 +138,13 @@ class ForeignShelf:
             near, notes = ForeignChunks(), (f"by words alone: {error}",)
         worded = ForeignChunks()
         if by_words and isinstance(source, SearchesWords):
-            worded = await source.search_words(text, among, limit)
+            try:
+                worded = await source.search_words(text, among, limit)
+            except UnchunkError as error:
+                if notes:
+                    raise
+                log("search by meaning alone: %s", error)
+                notes = (f"by meaning alone: {error}",)
         both = self._own(near.chunks, owner), self._own(worded.chunks, owner)
         return *both, notes + near.notes + worded.notes
 

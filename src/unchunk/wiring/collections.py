@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields as dataclass_fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unchunk.domain import ChunkingStrategy, OwnerId
@@ -114,9 +115,13 @@ async def collection_of_client(
     vector: str = "",
     language: str = "english",
     cache_seconds: float = CACHE_SECONDS,
+    sparse: object = None,
 ) -> Collection:
-    """A collection by the caller's own Qdrant client and embedding model, which stay theirs."""
-    from unchunk.adapters.embed.given import embedder_over
+    """A collection by the caller's own Qdrant client and embedding model, which stay theirs.
+
+    `sparse` is a model for its sparse vectors, if there is one.
+    """
+    from unchunk.adapters.embed.given import embedder_over, sparse_query
     from unchunk.adapters.sources.qdrant import over_client
 
     embedder = RememberingEmbedder(await embedder_over(model, _MIN_SCORE))
@@ -129,6 +134,7 @@ async def collection_of_client(
         vector=vector or None,
         sample=not owner_field,
         lexicon=lexicon,
+        sparse=None if sparse is None else partial(sparse_query, sparse),
     )
     shelf = ForeignShelf(
         source, owner_field=owner_field, chunking=cut, lexicon=lexicon, fusion=manner.fusion

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from unchunk.domain import EmbedderIdentity
-from unchunk.errors import InvalidInputError, TransientError, UnchunkError
+from unchunk.domain import EmbedderIdentity, Terms
+from unchunk.errors import InvalidInputError, ProviderUnavailableError
 from unchunk.ports import Embedder, Role, Vectors
 
 # How much such a model reads is not known here; what it does with a longer text is its affair.
@@ -26,6 +26,26 @@ async def embedder_over(model: object, min_score: float) -> Embedder:
     embedder = GivenEmbedder(model, min_score)
     await embedder.measure()
     return embedder
+
+
+async def sparse_query(model: object, question: str) -> Terms:
+    """A question as a sparse vector, by a model such as fastembed's `SparseTextEmbedding`.
+
+    What the model returns for a text has `indices` and `values`.
+    """
+    name = getattr(model, "__name__", type(model).__name__)
+    _, call = _calls(model, name)
+    found = await _called(call, [question])
+    for vector in found if isinstance(found, list | tuple) else [found]:
+        indices, values = (getattr(vector, it, None) for it in ("indices", "values"))
+        if indices is not None and values is not None and not callable(values):
+            pairs = sorted(zip(map(int, indices), map(float, values), strict=True))
+            return Terms(tuple(one for one, _ in pairs), tuple(weight for _, weight in pairs))
+        break
+    raise InvalidInputError(
+        f"the sparse embedding model {name!r} returned {type(found).__name__} for a list of one"
+        " text: it has to return one vector with indices and values"
+    )
 
 
 class GivenEmbedder:
@@ -58,10 +78,9 @@ class GivenEmbedder:
         call = self._query if role == "query" else self._document
         try:
             rows = _rows(await _called(call, list(texts)))
-        except (UnchunkError, OSError) as error:
-            if isinstance(error, UnchunkError):
-                raise
-            raise TransientError(f"the embedding model {self._name!r} failed: {error}") from error
+        except OSError as error:
+            message = f"the embedding model {self._name!r} does not answer: {error}"
+            raise ProviderUnavailableError(message) from error
         if rows.ndim != 2 or len(rows) != len(texts):
             raise InvalidInputError(
                 f"the embedding model {self._name!r} returned an array of shape {rows.shape} for a"
@@ -85,7 +104,7 @@ def _calls(model: object, name: str) -> tuple[Call, Call]:
     if callable(model):
         return model, model
     raise InvalidInputError(
-        f"embedding_model is a {name}, which has neither encode nor embed and cannot be called"
+        f"the embedding model is a {name}, which has neither encode nor embed and cannot be called"
     )
 
 
