@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from qdrant_client import QdrantClient, models
 
 import unchunk
-from adapters.sources.stores import Payload, chroma_client, fill_chroma, fill_qdrant
+from adapters.sources.stores import Payload, chroma_client, fill_chroma, fill_qdrant, vectors
 from servers import qdrant
 from sheets import prose
 from unchunk.cli import main
-from unchunk.errors import InvalidSettingError
+from unchunk.errors import IndexUnavailableError, InvalidSettingError, NotFoundError
 
 TEXT = f"{prose(9000, 1)}The white whale swam before him. {prose(9000, 2)}"
 CUT = unchunk.ChunkingStrategy("words", 320, 80)
@@ -79,6 +80,38 @@ def test_the_command_asks_a_collection(server: str, tmp_path: Path) -> None:
         [document] = json.loads(done.stdout)["documents"]
         assert document["title"] == "Moby"
         assert all(one["text"] in TEXT for one in document["passages"])
+
+
+def test_a_folder_of_qdrants_own_client_is_a_place(tmp_path: Path) -> None:
+    folder = tmp_path / "qdrant"
+    client = QdrantClient(path=str(folder))
+    rows = vectors([one["content"] for one in payloads()])
+    client.create_collection(
+        "pages", vectors_config=models.VectorParams(size=256, distance=models.Distance.DOT)
+    )
+    client.upsert(
+        "pages",
+        [
+            models.PointStruct(id=at, vector=row.tolist(), payload=payload)
+            for at, (row, payload) in enumerate(zip(rows, payloads(), strict=True))
+        ],
+    )
+    settings = {"embedder": "hashing:256"}
+    with (
+        pytest.raises(IndexUnavailableError, match="is open elsewhere: close it there"),
+        unchunk.open_collection(f"qdrant:{folder}#pages", tmp_path, **settings),
+    ):
+        pass
+    client.close()
+    with unchunk.open_collection(f"qdrant:{folder}#pages", tmp_path, cut=CUT, **settings) as pages:
+        [document] = pages.search_with_context("the white whale", min_score=0.0)
+        assert pages.find_file_by_name("Moby")[0].document == "m1"
+    assert document.mongo_id == "m1"
+    with (
+        pytest.raises(NotFoundError, match="a server is named by its URL"),
+        unchunk.open_collection(f"qdrant:{tmp_path}#pages", tmp_path, **settings),
+    ):
+        pass
 
 
 def test_fields_of_ones_own_are_named_one_by_one(server: str, tmp_path: Path) -> None:

@@ -558,6 +558,9 @@ def test_without_its_embedder_a_collection_is_searched_by_words_alone(
         assert [one.place.document for one in found.candidates] == ["two"]
         assert [one.name for one in found.candidates[0].ways] == ["lexical"]
         assert found.notes == ("by words alone: no answer",)
+        also = (("one", 0),)
+        found = await shelf.find("a lamp", "me", ANY, limit=5, also=also)
+        assert {one.place.document for one in found.candidates} == {"one", "two"}
         with pytest.raises(ProviderUnavailableError):
             await ForeignShelf(source).find("a lamp", "me", ANY, limit=5)
         await shelf.close()

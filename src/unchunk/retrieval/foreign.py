@@ -263,7 +263,7 @@ class ForeignShelf:
         also: Sequence[tuple[DocumentId, int]],
         found: Sequence[ForeignChunk],
     ) -> tuple[ForeignChunk, ...]:
-        """Chunks that are wanted anyway, with their scores."""
+        """Chunks that are wanted anyway, with their scores if there is an embedder to tell them."""
         have = {(one.document, one.chunk_index) for one in found}
         missing: dict[DocumentId, list[int]] = {}
         for document, at in also:
@@ -271,7 +271,10 @@ class ForeignShelf:
                 missing.setdefault(document, []).append(at)
         if not missing or not self._source.nature.fetches:
             return ()
-        return (await self._source.search(text, among, len(also), missing)).chunks
+        try:
+            return (await self._source.search(text, among, len(also), missing)).chunks
+        except (ProviderUnavailableError, ProviderRefusedError):
+            return (await self._source.fetch(missing, among)).chunks
 
     def _own(self, chunks: Iterable[ForeignChunk], owner: OwnerId) -> list[ForeignChunk]:
         """Those that show that they are this owner's: no store is trusted with that alone."""

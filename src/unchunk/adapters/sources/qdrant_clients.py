@@ -4,6 +4,7 @@ Where a client is synchronous, each of its calls runs in a thread. Their errors 
 """
 
 import asyncio
+import fcntl
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -89,12 +90,27 @@ def _local(folder: Path) -> AsyncQdrantClient:
             f"there is no Qdrant in the folder {folder}: it has no meta.json; a server is named by"
             " its URL, as in http://HOST:PORT"
         )
+    open_elsewhere = IndexUnavailableError(
+        f"the Qdrant folder {folder} is open elsewhere: close it there, or ask a server"
+    )
+    # A client that is refused the lock leaves its file open.
+    if _is_locked(folder / ".lock"):
+        raise open_elsewhere
     try:
         return AsyncQdrantClient(path=str(folder))
     except RuntimeError as error:
-        raise IndexUnavailableError(
-            f"the Qdrant folder {folder} is open elsewhere: close it there, or ask a server"
-        ) from error
+        raise open_elsewhere from error
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with path.open("rb+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # the client says what is wrong
+    return False
 
 
 @contextmanager
