@@ -96,20 +96,20 @@ def test_a_folder_of_qdrants_own_client_is_a_place(tmp_path: Path) -> None:
             for at, (row, payload) in enumerate(zip(rows, payloads(), strict=True))
         ],
     )
-    settings = {"embedder": "hashing:256"}
+    place, hashing = f"qdrant:{folder}#pages", "hashing:256"
     with (
         pytest.raises(IndexUnavailableError, match="is open elsewhere: close it there"),
-        unchunk.open_collection(f"qdrant:{folder}#pages", tmp_path, **settings),
+        unchunk.open_collection(place, tmp_path, embedder=hashing),
     ):
         pass
     client.close()
-    with unchunk.open_collection(f"qdrant:{folder}#pages", tmp_path, cut=CUT, **settings) as pages:
+    with unchunk.open_collection(place, tmp_path, cut=CUT, embedder=hashing) as pages:
         [document] = pages.search_with_context("the white whale", min_score=0.0)
         assert pages.find_file_by_name("Moby")[0].document == "m1"
     assert document.mongo_id == "m1"
     with (
         pytest.raises(NotFoundError, match="a server is named by its URL"),
-        unchunk.open_collection(f"qdrant:{tmp_path}#pages", tmp_path, **settings),
+        unchunk.open_collection(f"qdrant:{tmp_path}#pages", tmp_path, embedder=hashing),
     ):
         pass
 

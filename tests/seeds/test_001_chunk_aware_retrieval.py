@@ -7,6 +7,7 @@ import inspect
 import io
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -159,6 +160,27 @@ def test_the_model_is_an_object_with_encode_or_embed_or_a_function(
     client, model = filled(Page("a", {2: 0.9}))
     [found] = search(ChunkAwareRetriever(client, style(model)), collection_name=NAME, min_score=0.5)
     assert found.chunk_coverage == "chunks 1-3 of 10"
+
+
+@pytest.mark.statement("001-03")
+def test_what_blocks_runs_in_a_thread_so_that_others_go_on() -> None:
+    client, model = filled(Page("a", {2: 0.9}))
+    threads: list[int] = []
+
+    def encode(texts: list[str]) -> list[list[float]]:
+        threads.append(threading.get_ident())
+        return model.encode(texts)
+
+    inner = client.query_points
+
+    def query_points(*args: Any, **named: Any) -> models.QueryResponse:  # noqa: ANN401 - theirs
+        threads.append(threading.get_ident())
+        return inner(*args, **named)
+
+    client.query_points = query_points  # type: ignore[method-assign]  # to see where it runs
+    assert search(ChunkAwareRetriever(client, encode), collection_name=NAME)
+    assert len(threads) >= 3
+    assert threading.get_ident() not in threads
 
 
 @pytest.mark.statement("001-03")

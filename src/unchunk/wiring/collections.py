@@ -97,7 +97,8 @@ async def open_collection(
         shelf,
         settings.owner,
         manner,
-        cache_seconds=settings.search_cache_seconds,
+        # Its documents change behind its own API, which its clients ask with each question.
+        cache_seconds=0 if kind == "chunkenizer" else settings.search_cache_seconds,
         telemetry=telemetry,
         closing=[it.close for it in (embedder, manner.reranker) if it is not None],
     )
