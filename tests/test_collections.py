@@ -15,7 +15,12 @@ from adapters.sources.stores import Payload, chroma_client, fill_chroma, fill_qd
 from servers import qdrant
 from sheets import prose
 from unchunk.cli import main
-from unchunk.errors import IndexUnavailableError, InvalidSettingError, NotFoundError
+from unchunk.errors import (
+    IndexUnavailableError,
+    InvalidInputError,
+    InvalidSettingError,
+    NotFoundError,
+)
 
 TEXT = f"{prose(9000, 1)}The white whale swam before him. {prose(9000, 2)}"
 CUT = unchunk.ChunkingStrategy("words", 320, 80)
@@ -167,3 +172,40 @@ def test_options_that_do_not_go_together_are_told(
     )
     assert done.exit_code == 2
     assert says in done.output
+
+
+def test_one_of_several_vectors_is_chosen_by_its_name(server: str, tmp_path: Path) -> None:
+    rows = vectors([one["content"] for one in payloads()])
+    parameters = models.VectorParams(size=256, distance=models.Distance.COSINE)
+    client = QdrantClient(url=server, check_compatibility=False)
+    client.create_collection("several", vectors_config={"text": parameters, "title": parameters})
+    points = [
+        models.PointStruct(
+            id=at, vector={"text": row.tolist(), "title": rows[0].tolist()}, payload=payload
+        )
+        for at, (row, payload) in enumerate(zip(rows, payloads(), strict=True))
+    ]
+    client.upsert("several", points, wait=True)
+    client.close()
+    place = f"qdrant:{server}#several"
+    with (
+        pytest.raises(InvalidInputError, match="name one of 'text', 'title'"),
+        unchunk.open_collection(place, tmp_path, embedder="hashing:256"),
+    ):
+        pass
+    opening = unchunk.open_collection(
+        place, tmp_path, vector="text", cut=CUT, embedder="hashing:256"
+    )
+    with opening as pages:
+        [document] = pages.search_with_context("the white whale", limit=5)
+    chosen = {"embedder": "hashing:256", "chat_source": place, "collection_vector": "text"}
+    with unchunk.open(tmp_path / "home", **chosen) as library:
+        [same] = library.search_with_context("the white whale", limit=5)
+    assert same.chunks == document.chunks
+    arguments = ["--collection", place, "--vector", "text", "--cut", "320/80 words", "--json"]
+    done = CliRunner().invoke(
+        main,
+        ["--home", str(tmp_path / "none"), "search", "the white whale", *arguments],
+        env={"UNCHUNK_EMBEDDER": "hashing:256"},
+    )
+    assert json.loads(done.stdout)["documents"][0]["mongo_id"] == "m1", done.output

@@ -233,6 +233,7 @@ class ChatSource:
                     settings.chat_source,
                     fields=settings.collection_fields,
                     owner_field=settings.collection_owner_field,
+                    vector=settings.collection_vector,
                     telemetry=self._telemetry,
                 )
         except TimeoutError:
