@@ -8,13 +8,19 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from qdrant_client import QdrantClient, models
 
 import unchunk
-from adapters.sources.stores import Payload, chroma_client, fill_chroma, fill_qdrant
+from adapters.sources.stores import Payload, chroma_client, fill_chroma, fill_qdrant, vectors
 from servers import qdrant
 from sheets import prose
 from unchunk.cli import main
-from unchunk.errors import InvalidSettingError
+from unchunk.errors import (
+    IndexUnavailableError,
+    InvalidInputError,
+    InvalidSettingError,
+    NotFoundError,
+)
 
 TEXT = f"{prose(9000, 1)}The white whale swam before him. {prose(9000, 2)}"
 CUT = unchunk.ChunkingStrategy("words", 320, 80)
@@ -81,6 +87,38 @@ def test_the_command_asks_a_collection(server: str, tmp_path: Path) -> None:
         assert all(one["text"] in TEXT for one in document["passages"])
 
 
+def test_a_folder_of_qdrants_own_client_is_a_place(tmp_path: Path) -> None:
+    folder = tmp_path / "qdrant"
+    client = QdrantClient(path=str(folder))
+    rows = vectors([one["content"] for one in payloads()])
+    client.create_collection(
+        "pages", vectors_config=models.VectorParams(size=256, distance=models.Distance.DOT)
+    )
+    client.upsert(
+        "pages",
+        [
+            models.PointStruct(id=at, vector=row.tolist(), payload=payload)
+            for at, (row, payload) in enumerate(zip(rows, payloads(), strict=True))
+        ],
+    )
+    place, hashing = f"qdrant:{folder}#pages", "hashing:256"
+    with (
+        pytest.raises(IndexUnavailableError, match="is open elsewhere: close it there"),
+        unchunk.open_collection(place, tmp_path, embedder=hashing),
+    ):
+        pass
+    client.close()
+    with unchunk.open_collection(place, tmp_path, cut=CUT, embedder=hashing) as pages:
+        [document] = pages.search_with_context("the white whale", min_score=0.0)
+        assert pages.find_file_by_name("Moby")[0].document == "m1"
+    assert document.mongo_id == "m1"
+    with (
+        pytest.raises(NotFoundError, match="a server is named by its URL"),
+        unchunk.open_collection(f"qdrant:{tmp_path}#pages", tmp_path, embedder=hashing),
+    ):
+        pass
+
+
 def test_fields_of_ones_own_are_named_one_by_one(server: str, tmp_path: Path) -> None:
     renamed = [
         {"file": one["mongo_id"], "number": one["chunk_index"], "body": one["content"]}
@@ -120,7 +158,7 @@ def test_what_makes_no_sense_is_refused_with_what_would(
     ("options", "says"),
     [
         (["--cut", "320"], "write it as '320/80 words'"),
-        (["--collection", "chunkenizer:http://127.0.0.1:1", "--snippets"], "is for a library"),
+        (["--vector", "title"], "are for a --collection"),
         (["--collection", "chroma:x#y", "--field", "body"], "write it as text=body"),
     ],
 )
@@ -134,3 +172,40 @@ def test_options_that_do_not_go_together_are_told(
     )
     assert done.exit_code == 2
     assert says in done.output
+
+
+def test_one_of_several_vectors_is_chosen_by_its_name(server: str, tmp_path: Path) -> None:
+    rows = vectors([one["content"] for one in payloads()])
+    parameters = models.VectorParams(size=256, distance=models.Distance.COSINE)
+    client = QdrantClient(url=server, check_compatibility=False)
+    client.create_collection("several", vectors_config={"text": parameters, "title": parameters})
+    points = [
+        models.PointStruct(
+            id=at, vector={"text": row.tolist(), "title": rows[0].tolist()}, payload=payload
+        )
+        for at, (row, payload) in enumerate(zip(rows, payloads(), strict=True))
+    ]
+    client.upsert("several", points, wait=True)
+    client.close()
+    place = f"qdrant:{server}#several"
+    with (
+        pytest.raises(InvalidInputError, match="name one of 'text', 'title'"),
+        unchunk.open_collection(place, tmp_path, embedder="hashing:256"),
+    ):
+        pass
+    opening = unchunk.open_collection(
+        place, tmp_path, vector="text", cut=CUT, embedder="hashing:256"
+    )
+    with opening as pages:
+        [document] = pages.search_with_context("the white whale", limit=5)
+    chosen = {"embedder": "hashing:256", "chat_source": place, "collection_vector": "text"}
+    with unchunk.open(tmp_path / "home", **chosen) as library:
+        [same] = library.search_with_context("the white whale", limit=5)
+    assert same.chunks == document.chunks
+    arguments = ["--collection", place, "--vector", "text", "--cut", "320/80 words", "--json"]
+    done = CliRunner().invoke(
+        main,
+        ["--home", str(tmp_path / "none"), "search", "the white whale", *arguments],
+        env={"UNCHUNK_EMBEDDER": "hashing:256"},
+    )
+    assert json.loads(done.stdout)["documents"][0]["mongo_id"] == "m1", done.output

@@ -52,6 +52,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         | {"stores", "telemetry"},
         set(),
     ),
+    "chunk_aware_retrieval": ({"domain", "errors", "retrieval", "wiring"}, set()),
     "opening": ({"domain", "engine", "retrieval", "settings", "synchronous", "wiring"}, set()),
     "beside": (
         {"", "chat", "domain", "engine", "errors", "library", "retrieval", "stores", "telemetry"},
@@ -89,8 +90,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"click", "dotenv", "prompt_toolkit", "rich"},
     ),
     "": (
-        {"chat", "domain", "engine", "errors", "library", "opening", "ports", "rescue", "retrieval"}
-        | {"text"},
+        {"chat", "chunk_aware_retrieval", "domain", "engine", "errors", "library", "opening"}
+        | {"ports", "rescue", "retrieval", "text"},
         set(),
     ),
 }
@@ -154,6 +155,7 @@ ADAPTERS: dict[str, set[str]] = {
     "catalog.whole": {"sqlalchemy"},
     "embed.calls": {"httpx2"},
     "embed.encoder": {"numpy"},
+    "embed.given": {"numpy"},
     "embed.endpoints": {"numpy"},
     "embed.hashing": {"numpy"},
     "embed.local": {"numpy", "tokenizers"},
@@ -194,7 +196,10 @@ ADAPTERS: dict[str, set[str]] = {
     "sources.chunkenizer": {"httpx2"},
     "sources.openai_calls": {"httpx2", "openai"},
     "sources.openai_clients": {"httpx2", "openai"},
-    "sources.qdrant": {"grpc", "numpy", "qdrant_client"},
+    "sources.qdrant": {"numpy", "qdrant_client"},
+    "sources.qdrant_clients": {"grpc", "qdrant_client"},
+    "sources.qdrant_filters": {"qdrant_client"},
+    "sources.qdrant_words": {"qdrant_client"},
     "sources.vectors": {"numpy"},
     "tracing.otel": {"opentelemetry"},
 }

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from unchunk.chat.events import Answer, Event
     from unchunk.chat.injection import build_context_block, inject_rag_context
     from unchunk.chat.request import ChatRequest
+    from unchunk.chunk_aware_retrieval import ChunkAwareRetriever
     from unchunk.domain import (
         ChatTurn,
         Chunk,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from unchunk.retrieval.collection import Collection
     from unchunk.retrieval.evidence import ChunkResult, Gap, Passage, ReconstructedDocument
     from unchunk.retrieval.query import QueryAnalyzer, QueryPlan, Turn
-    from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence, Related
+    from unchunk.retrieval.retriever import Evidence, Related
     from unchunk.retrieval.shelf import Where
     from unchunk.retrieval.snippets import Found, Hit
     from unchunk.text.chunking import chunk, chunk_text, uncovered
@@ -122,6 +123,7 @@ _ROOMS = {
     "chat.events": "Answer Event",
     "chat.injection": "build_context_block inject_rag_context",
     "chat.request": "ChatRequest",
+    "chunk_aware_retrieval": "ChunkAwareRetriever",
     "domain": "ChatTurn Chunk ChunkingStrategy Conversation Document Span Version",
     "engine": "Engine",
     "errors": "UnchunkError",
@@ -137,7 +139,7 @@ _ROOMS = {
     "retrieval.collection": "Collection",
     "retrieval.evidence": "ChunkResult Gap Passage ReconstructedDocument",
     "retrieval.query": "QueryAnalyzer QueryPlan Turn",
-    "retrieval.retriever": "ChunkAwareRetriever Evidence Related",
+    "retrieval.retriever": "Evidence Related",
     "retrieval.shelf": "Where",
     "retrieval.snippets": "Found Hit",
     "text.chunking": "chunk chunk_text uncovered",

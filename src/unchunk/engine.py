@@ -28,7 +28,7 @@ from unchunk.library.parts import Parts
 from unchunk.library.purging import delete, purge_again, purge_remains
 from unchunk.library.reading import Reading
 from unchunk.library.sharing import Sharing
-from unchunk.retrieval.asking import Asking, Manner
+from unchunk.retrieval.asking import CACHE_SECONDS, Asking, Manner
 from unchunk.retrieval.search import LibraryShelf
 from unchunk.searching import Searching
 from unchunk.telemetry import Condition, Telemetry, job, log
@@ -93,11 +93,13 @@ class Engine(Talking, Reading, Searching):
         keyring: Keyring,
         stores: "Callable[[], StoreParts]",
         has_company: Callable[[], bool] = lambda: False,
+        cache_seconds: float = CACHE_SECONDS,
     ) -> None:
         """`own` is where the library's own files are; `closed` is called when all is closed, and
         `stores` when vector stores are first asked for.
 
-        `has_company` tells whether other processes have its home open.
+        `has_company` tells whether other processes have its home open. What a search gave is
+        remembered for `cache_seconds`.
         """
         self._has_company = has_company
         self._closed, self._is_closed = closed, False
@@ -112,8 +114,16 @@ class Engine(Talking, Reading, Searching):
             manner.fusion,
             refresh=parts.spaces.refresh if parts.desk.is_shared else None,
         )
-        asking = Asking(shelf, parts.catalog, parts.telemetry, owner, manner)
-        Searching.__init__(self, parts, owner, asking, self._usual_amount)
+        asking = Asking(
+            shelf,
+            parts.telemetry,
+            owner,
+            manner,
+            revision=parts.catalog.revision,
+            cache_seconds=cache_seconds,
+        )
+        elsewhere = talk.elsewhere.asking if talk.elsewhere else None
+        Searching.__init__(self, parts, owner, asking, self._usual_amount, elsewhere)
         Talking.__init__(self, talk, self._make_answering, owner)
         self._words = manner.words
         self.keyring = keyring
@@ -125,7 +135,7 @@ class Engine(Talking, Reading, Searching):
 
         parts, talk = self._parts, self._talk
         return ChatParts(
-            talk.elsewhere.retrieve if talk.elsewhere else self.retrieve,
+            self.retrieve,
             QueryAnalyzer(self._words),
             parts.lexicon,
             talk.conversations,

@@ -77,22 +77,26 @@ def open_collection(
     fields: str | Mapping[str, str] = "pages",
     owner_field: str = "",
     cut: ChunkingStrategy | None = None,
+    vector: str = "",
     **settings: str | float | None,
 ) -> "Opening[Collection]":
     """Chunks that somebody else keeps, to be asked as a library is; nothing of them is changed.
 
-    `place` is `qdrant:URL#COLLECTION`, `chroma:FOLDER#COLLECTION`, `chroma:URL#COLLECTION` or
-    `chunkenizer:URL`. The question is embedded by the embedder of the settings, which has to be
+    `place` is `qdrant:URL#COLLECTION`, `qdrant:FOLDER#COLLECTION`, `chroma:URL#COLLECTION`,
+    `chroma:FOLDER#COLLECTION` or `chunkenizer:URL`. The question is embedded by the embedder of the settings, which has to be
     the one that embedded the chunks. `fields` is a preset (`pages`, `langchain`, `llama-index`) or
     which field holds what: `{"document": "file_id", "text": "body"}`. Where `owner_field` is given,
-    nobody is shown a chunk of another owner. `cut` is how the texts were cut, if that is known.
+    nobody is shown a chunk of another owner. `cut` is how the texts were cut, if that is known, and
+    `vector` names one of a Qdrant collection's vectors, where there are several.
     """
     # Whoever opens a library needs nothing of this.
     from unchunk.wiring.collections import open_collection as collection_at  # noqa: PLC0415
 
     chosen = load(home, os.environ, **settings)
     return Opening(
-        lambda: collection_at(chosen, place, fields=fields, owner_field=owner_field, cut=cut)
+        lambda: collection_at(
+            chosen, place, fields=fields, owner_field=owner_field, cut=cut, vector=vector
+        )
     )
 
 
@@ -103,11 +107,28 @@ def rag_search(
     show_content: bool = True,
     *,
     home: str | Path | None = None,
+    collection: str = "",
+    fields: str | Mapping[str, str] = "pages",
+    owner_field: str = "",
+    cut: ChunkingStrategy | None = None,
+    vector: str = "",
+    **settings: str | float | None,
 ) -> str:
-    """The documents of a library that answer best, as one text; opens the library for it.
+    """The documents that answer best, as one text; opens what is searched for it.
 
-    Whoever asks often keeps it open: `Engine.rag_search` is the same.
+    That is the library in `home` or `collection`, for which the rest is as in `open_collection`. Keep it open to ask often: `rag_search` of either is the same.
     """
-    with open_library(home) as library:
-        found: str = library.rag_search(query, use_chunk_aware, limit, show_content)
-    return found
+    if collection:
+        opening = open_collection(
+            collection,
+            home,
+            fields=fields,
+            owner_field=owner_field,
+            cut=cut,
+            vector=vector,
+            **settings,
+        )
+        with opening as opened:
+            return str(opened.rag_search(query, use_chunk_aware, limit, show_content))
+    with open_library(home, **settings) as library:
+        return str(library.rag_search(query, use_chunk_aware, limit, show_content))

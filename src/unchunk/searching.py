@@ -1,4 +1,9 @@
-"""How an open library is searched: single chunks, whole passages, full documents."""
+"""How an open library is searched: single chunks, whole passages, full documents.
+
+Where `chat_source` names a collection, that is searched instead of the library's own documents:
+by `search`, `retrieve`, `search_with_context` and `rag_search` alike, and so by every route, tool
+and command.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -20,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class Searching:
-    """The part of an engine that finds. `usual` tells how much goes to a model with a question."""
+    """The part of an engine that finds. `usual` tells how much goes to a model with a question.
+
+    `asking` searches the library. `elsewhere` opens what is searched instead of it, if anything.
+    """
 
     def __init__(
         self,
@@ -28,9 +36,11 @@ class Searching:
         owner: OwnerId,
         asking: Asking,
         usual: Callable[[str], Awaitable[Amount]],
+        elsewhere: Callable[[], Awaitable[Asking]] | None = None,
     ) -> None:
         self._parts, self._owner = parts, owner
         self._asking, self._usual = asking, usual
+        self._elsewhere = elsewhere
 
     async def search(
         self,
@@ -41,9 +51,27 @@ class Searching:
         owner: OwnerId | None = None,
     ) -> Found:
         """The chunks that answer best, by meaning and by words, each for itself."""
+        asking = await self._searched()
+        found = await asking.snippets(question, self._whose(owner), where, limit)
+        return replace(found, notes=(*found.notes, *self._remarks(asking)))
+
+    async def search_library(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        where: Where = EVERYWHERE,
+        owner: OwnerId | None = None,
+    ) -> Found:
+        """As `search`, but always in the library's own documents."""
         await self._settle()
         found = await self._asking.snippets(question, self._whose(owner), where, limit)
-        return replace(found, notes=(*found.notes, *self._remarks()))
+        return replace(found, notes=(*found.notes, *self._remarks(self._asking)))
+
+    @property
+    def searches_elsewhere(self) -> bool:
+        """Whether a collection is searched instead of the library's own documents."""
+        return self._elsewhere is not None
 
     async def retrieve(
         self,
@@ -63,10 +91,10 @@ class Searching:
         in its light, if one did. Without `amount`, as much as a model is given; without `mode`,
         what the question asks for. `include` names chunks that belong to it in any case.
         """
-        await self._settle()
+        asking = await self._searched()
         whose = self._whose(owner)
         amount = amount or await self._usual(question)
-        found = await self._asking.retrieve(
+        found = await asking.retrieve(
             question,
             whose,
             history,
@@ -76,7 +104,7 @@ class Searching:
             mode=mode,
             include=include,
         )
-        return replace(found, notes=(*found.notes, *self._remarks()))
+        return replace(found, notes=(*found.notes, *self._remarks(asking)))
 
     async def search_with_context(
         self,
@@ -86,13 +114,23 @@ class Searching:
         include_adjacent: bool = True,
         min_score: float | None = None,
         *,
+        content_type: str | None = None,
+        adjacent_documents: int | None = None,
         where: Where = EVERYWHERE,
         owner: OwnerId | None = None,
     ) -> "list[ReconstructedDocument]":
         """As `ChunkAwareRetriever.search_with_context`, on this library."""
-        await self._settle()
-        amount = Amount(limit, chunks_per_doc, include_adjacent, min_score)
-        return await self._asking.search_with_context(query, self._whose(owner), where, amount)
+        asking = await self._searched()
+        amount = Amount(
+            limit,
+            chunks_per_doc,
+            include_adjacent,
+            min_score,
+            adjacent_documents=adjacent_documents,
+        )
+        return await asking.search_with_context(
+            query, self._whose(owner), where, amount, content_type=content_type
+        )
 
     async def rag_search(
         self,
@@ -107,8 +145,8 @@ class Searching:
 
         Without `use_chunk_aware`, the beginnings of single chunks.
         """
-        await self._settle()
-        return await self._asking.rag_search(
+        asking = await self._searched()
+        return await asking.rag_search(
             query,
             self._whose(owner),
             chunk_aware=use_chunk_aware,
@@ -124,16 +162,26 @@ class Searching:
         return await embedded(self._parts.spaces.embedder, texts, role)
 
     async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
-        """As `ChunkAwareRetriever.find_file_by_name`, on this library."""
-        return await self._asking.find_file_by_name(name, self._whose(owner))
+        """The document of that name; several if it could be any of them; none if there is none."""
+        asking = self._asking if self._elsewhere is None else await self._elsewhere()
+        return await asking.find_file_by_name(name, self._whose(owner))
+
+    async def _searched(self) -> Asking:
+        """What a search goes to: nothing else decides that."""
+        if self._elsewhere is not None:
+            return await self._elsewhere()
+        await self._settle()
+        return self._asking
 
     async def _settle(self) -> None:
         """Ask the embedder of a new library again, if it did not answer when that was opened."""
         if not self._parts.spaces.all:
             await self._parts.spaces.settle()
 
-    def _remarks(self) -> list[str]:
-        """What a search should say of a library that is otherwise than its settings."""
+    def _remarks(self, asking: Asking) -> list[str]:
+        """What a search should say of a library that is not as its settings want it."""
+        if asking is not self._asking:
+            return []
         spaces = self._parts.spaces
         remarks = [
             f"the embedder {one.identity.name} is not calibrated, so weak matches are shown, too:"

@@ -108,7 +108,9 @@ class Settings:
     rewrite: bool = False
     collection_fields: str = "pages"
     collection_owner_field: str = ""
+    collection_vector: str = ""
     collection_key: str = ""
+    search_cache_seconds: float = 300.0
     chunkenizer_url: str = "http://localhost:8000"
     owner: str = "local"
     hosts: tuple[str, ...] = ()

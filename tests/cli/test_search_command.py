@@ -118,7 +118,7 @@ def test_json_is_complete() -> None:
     assert len(record["documents"]) == 2
     for one in record["documents"]:
         assert set(one) == {
-            *("document", "name", "folder", "title", "content_type", "kind", "chunks"),
+            *("document", "mongo_id", "name", "folder", "title", "content_type", "kind", "chunks"),
             *("max_score", "avg_score", "found_by", "chunk_coverage", "chunk_count", "passages"),
             *("full_content", "gaps", "tag", "metadata", "notes"),
         }

@@ -103,9 +103,9 @@ def test_documents_keep_their_order_and_are_numbered() -> None:
 
 
 def test_single_chunks_are_shown_with_their_beginnings() -> None:
-    hit = Hit("id", "a\x1b.txt", "", Chunk(3, 0, 400), "word\n" * 80, 0.8561)
+    hit = Hit("id", "a\x1b.txt", "", Chunk(3, 0, 400), "word\n" * 80, 0.8561, "text/plain")
     shown = show_hits([hit])
-    assert shown.startswith("🔍 1 chunk(s) found\n\n[1] a␛.txt, chunk 3\n    Score: 0.856\n")
+    assert shown.startswith("🔍 1 chunk(s) found\n\n[1] TEXT: a␛.txt, chunk 3\n    Score: 0.856\n")
     assert '    Preview: "word word ' in shown
     assert shown.endswith('..."\n')
     assert "Preview" not in show_hits([hit], show_content=False)

@@ -16,14 +16,15 @@ import servers
 from adapters.sources import stores
 from adapters.sources.stores import Payload
 from retrieval.test_joining import chapters, merged
+from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
 from unchunk.adapters.sources.chroma import open_chroma
 from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
 from unchunk.adapters.sources.fields import LANGCHAIN
 from unchunk.adapters.sources.qdrant import open_qdrant
-from unchunk.errors import InvalidInputError
-from unchunk.ports import ChunkSource
+from unchunk.errors import InvalidInputError, ProviderUnavailableError
+from unchunk.ports import Among, ChunkSource, ForeignChunks, Role, Vectors
 from unchunk.retrieval.foreign import ForeignShelf
-from unchunk.retrieval.retriever import ChunkAwareRetriever
+from unchunk.retrieval.retriever import Retriever
 from unchunk.retrieval.shelf import MovedError, Place, Shelf, Where
 from unchunk.text.chunking import chunk_text
 
@@ -210,7 +211,7 @@ def test_the_same_retriever_reads_them_in_as_few_calls(
 
     async def scene() -> None:
         async with opened(engine, running, tmp_path, payloads, owner_field="team") as it:
-            retriever = ChunkAwareRetriever(it.shelf, owner="blue")
+            retriever = Retriever(it.shelf, owner="blue")
             made = await retriever.search_with_context("the white whale and his brow", 3)
             assert sum(it.calls.values()) == (1 if engine == "chunkenizer" else 2)
             assert made
@@ -511,5 +512,130 @@ def test_an_owner_may_be_one_of_several(running: Running) -> None:
             found = await shelf.find("the tide", owner, ANY, limit=9, min_score=0.0)
             assert {one.place.document for one in found.candidates} == seen
         await shelf.close()
+
+    play(scene)
+
+
+class Away:
+    """An embedder that answers no question."""
+
+    def __init__(self) -> None:
+        self._embedder = stores.embedder()
+        self.identity = self._embedder.identity
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return self._embedder.count_tokens(texts)
+
+    async def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        if role == "query":
+            raise ProviderUnavailableError("no answer")
+        return await self._embedder.embed(texts, role)
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("engine", ["qdrant", "chroma"])
+def test_without_its_embedder_a_collection_is_searched_by_words_alone(
+    engine: str, running: Running
+) -> None:
+    name, lexicon = f"odd{next(_NUMBERS)}", Bm25Lexicon()
+    payloads = [*page("one", "the tide comes in"), *page("two", "the lamp is lit")]
+    if engine == "qdrant":
+        stores.fill_qdrant(running.qdrant.url, name, payloads)
+    else:
+        with stores.chroma_client(running.chroma) as client:
+            stores.fill_chroma(client, name, payloads)
+
+    async def scene() -> None:
+        source: ChunkSource
+        if engine == "qdrant":
+            source = await open_qdrant(running.qdrant.url, name, Away(), lexicon=lexicon)
+        else:
+            source = await open_chroma(running.chroma, name, Away(), lexicon=lexicon)
+        shelf = ForeignShelf(source, lexicon=lexicon)
+        found = await shelf.find("a lamp", "me", ANY, limit=5, min_score=0.9)
+        assert [one.place.document for one in found.candidates] == ["two"]
+        assert [one.name for one in found.candidates[0].ways] == ["lexical"]
+        assert found.notes == ("by words alone: no answer",)
+        also = (("one", 0),)
+        found = await shelf.find("a lamp", "me", ANY, limit=5, also=also)
+        assert {one.place.document for one in found.candidates} == {"one", "two"}
+        with pytest.raises(ProviderUnavailableError):
+            await ForeignShelf(source).find("a lamp", "me", ANY, limit=5)
+        await shelf.close()
+
+    play(scene)
+
+
+def test_where_words_cannot_be_searched_meaning_is_and_it_is_said(running: Running) -> None:
+    name, lexicon = f"odd{next(_NUMBERS)}", Bm25Lexicon()
+    stores.fill_qdrant(running.qdrant.url, name, page("one", "the tide comes in"))
+
+    async def scene() -> None:
+        source = await open_qdrant(running.qdrant.url, name, stores.embedder(), lexicon=lexicon)
+
+        async def refused(*_: object) -> ForeignChunks:
+            raise InvalidInputError("strict mode")
+
+        source.search_words = refused  # type: ignore[method-assign,assignment]  # as a server may
+        shelf = ForeignShelf(source, lexicon=lexicon)
+        found = await shelf.find("the tide", "me", ANY, limit=5, min_score=0.0)
+        assert [one.place.document for one in found.candidates] == ["one"]
+        assert found.notes == ("by meaning alone: strict mode",)
+        await shelf.close()
+
+    play(scene)
+
+
+def test_words_of_another_owner_are_not_found_nor_counted(running: Running) -> None:
+    name, lexicon = f"acl{next(_NUMBERS)}", Bm25Lexicon()
+    payloads = [one | {"user": "a"} for one in page("mine", "the lamp is lit")]
+    alone = f"acl{next(_NUMBERS)}"
+    stores.fill_qdrant(running.qdrant.url, alone, payloads)
+    theirs = [page(f"theirs{at}", f"the lamp of house {at}") for at in range(20)]
+    payloads += [one | {"user": "b"} for some in theirs for one in some]
+    stores.fill_qdrant(running.qdrant.url, name, payloads)
+
+    async def scene() -> None:
+        scores = []
+        for collection in (alone, name):
+            source = await open_qdrant(
+                running.qdrant.url, collection, stores.embedder(), lexicon=lexicon
+            )
+            shelf = ForeignShelf(source, owner_field="user", lexicon=lexicon)
+            [one] = (await shelf.find("lamp", "a", ANY, limit=9, min_score=0.0)).candidates
+            assert one.place.document == "mine"
+            scores.append(one.ways[-1])
+            await shelf.close()
+        # How rare a word is with others does not show.
+        assert scores[0] == scores[1]
+        assert scores[0].name == "lexical"
+
+    play(scene)
+
+
+def test_of_a_large_collection_a_part_is_searched_by_words_and_it_is_said(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unchunk.adapters.sources.words.MOST_CHUNKS", 1000)
+    name, lexicon = f"odd{next(_NUMBERS)}", Bm25Lexicon()
+    many = [one for at in range(1200) for one in page(f"d{at}", f"the lamp of house {at}")]
+    stores.fill_qdrant(running.qdrant.url, name, many)
+
+    async def scene() -> None:
+        source = await open_qdrant(running.qdrant.url, name, stores.embedder(), lexicon=lexicon)
+        found = await source.search_words("house 7", Among(), 3)
+        assert found.chunks[0].document == "d7"
+        [note] = found.notes
+        assert "only 1,000 chunks are searched by words: a full-text index on 'content'" in note
+        assert (await source.search_words("1150", Among(), 3)).chunks == ()
+        await asyncio.to_thread(stores.index_texts, running.qdrant.url, name)
+        await source.close()
+        source = await open_qdrant(running.qdrant.url, name, stores.embedder(), lexicon=lexicon)
+        found = await source.search_words("house 1150", Among(), 3)
+        assert found.chunks[0].document == "d1150"
+        assert found.notes == ()
+        await source.close()
 
     play(scene)

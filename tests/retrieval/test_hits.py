@@ -8,7 +8,7 @@ from sheets import even, sheet_of
 from shelves import WrittenShelf
 from unchunk.errors import InvalidInputError
 from unchunk.retrieval.amount import Amount
-from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
+from unchunk.retrieval.retriever import Evidence, Retriever
 from unchunk.retrieval.shelf import Sheet
 
 QUESTION = "What color is the house?"
@@ -21,9 +21,7 @@ def book(name: str, seed: int) -> Sheet:
 
 def ask(amount: Amount, include: tuple[tuple[str, int], ...] = ()) -> Evidence:
     shelf = WrittenShelf([book(name, at) for at, name in enumerate("abc")], FOUND)
-    return asyncio.run(
-        ChunkAwareRetriever(shelf).retrieve(QUESTION, amount=amount, include=include)
-    )
+    return asyncio.run(Retriever(shelf).retrieve(QUESTION, amount=amount, include=include))
 
 
 def found(evidence: Evidence) -> set[tuple[str, int]]:

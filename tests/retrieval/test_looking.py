@@ -18,7 +18,7 @@ from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
-from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
+from unchunk.retrieval.retriever import Evidence, Retriever
 from unchunk.retrieval.shelf import Sheet
 
 QUESTION = "What color is the house?"
@@ -36,7 +36,7 @@ def ask(
     amount: Amount | None = None,
     reranker: Reranker | None = None,
 ) -> Evidence:
-    retriever = ChunkAwareRetriever(shelf, reranker=reranker)
+    retriever = Retriever(shelf, reranker=reranker)
     return asyncio.run(retriever.retrieve(question, amount=amount))
 
 

@@ -18,7 +18,7 @@ from unchunk.errors import ProviderUnavailableError
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.query import Turn
-from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
+from unchunk.retrieval.retriever import Evidence, Retriever
 from unchunk.retrieval.shelf import Sheet, Where
 
 QUESTION = "What color is the house?"
@@ -36,9 +36,7 @@ def ask(
     amount: Amount | None = None,
     history: Sequence[Turn] = (),
 ) -> Evidence:
-    return asyncio.run(
-        ChunkAwareRetriever(shelf).retrieve(question, amount=amount, history=history)
-    )
+    return asyncio.run(Retriever(shelf).retrieve(question, amount=amount, history=history))
 
 
 def with_context(
@@ -46,7 +44,7 @@ def with_context(
 ) -> list[ReconstructedDocument]:
     include_adjacent = bool(options.get("include_adjacent", True))
     return asyncio.run(
-        ChunkAwareRetriever(shelf).search_with_context(
+        Retriever(shelf).search_with_context(
             QUESTION, limit, chunks_per_doc, include_adjacent, options.get("min_score")
         )
     )
@@ -187,7 +185,7 @@ def test_a_library_is_asked_twice_only_to_find_and_to_open_all_at_once() -> None
 
 def test_a_content_type_is_a_filter() -> None:
     shelf = WrittenShelf([book("a.txt", 3)[1]], alike("a.txt", [1]))
-    retriever = ChunkAwareRetriever(shelf)
+    retriever = Retriever(shelf)
     asyncio.run(retriever.search_with_context(QUESTION, content_type="text/plain"))
     assert shelf.wheres == [Where(media_types=("text/plain",))]
 
@@ -279,7 +277,7 @@ def test_two_documents_of_the_same_path_are_told_apart_and_none_is_guessed() -> 
     evidence = ask(shelf, "What is said? source:docs/plan.txt")
     assert evidence.documents == ()
     assert evidence.notes[0].startswith("'docs/plan.txt' may be any of docs/plan.txt")
-    found = asyncio.run(ChunkAwareRetriever(shelf).find_file_by_name("docs/plan.txt"))
+    found = asyncio.run(Retriever(shelf).find_file_by_name("docs/plan.txt"))
     assert {card.document for card in found} == {"id-docs/plan.txt", "id-plan.txt"}
 
 
@@ -512,7 +510,7 @@ def test_what_is_to_be_included_is_as_good_as_the_best_and_leaves_last() -> None
     _, keepers = book("keepers.txt", 20)
     _, other = book("other.txt", 20)
     shelf = WrittenShelf([keepers, other], alike("other.txt", [3, 9, 15]))
-    retriever = ChunkAwareRetriever(shelf)
+    retriever = Retriever(shelf)
     amount = Amount(chunks_per_doc=None, budget=230, include_adjacent=False)
     evidence = asyncio.run(
         retriever.retrieve(QUESTION, amount=amount, include=[("id-keepers.txt", 7)])
@@ -528,8 +526,6 @@ def test_what_is_to_be_included_comes_beside_a_document_that_is_named() -> None:
     _, other = book("other.txt", 20)
     shelf = WrittenShelf([keepers, other], alike("other.txt", [3]))
     evidence = asyncio.run(
-        ChunkAwareRetriever(shelf).retrieve(
-            f"source:other.txt {QUESTION}", include=[("id-keepers.txt", 7)]
-        )
+        Retriever(shelf).retrieve(f"source:other.txt {QUESTION}", include=[("id-keepers.txt", 7)])
     )
     assert [one.name for one in evidence.documents] == ["other.txt", "keepers.txt"]

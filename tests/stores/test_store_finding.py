@@ -37,7 +37,7 @@ class Told:
     def __getattr__(self, name: str) -> object:
         return getattr(self._engine, name)
 
-    async def search(self, question: str, *, limit: int, where: Where, owner: str) -> Found:
+    async def search_library(self, question: str, *, limit: int, where: Where, owner: str) -> Found:
         self.limits.append(limit)
         found = await self._engine.search(question, limit=limit, where=where, owner=owner)
         scaled = (replace(it, score=it.score * self._scale) for it in found.hits)
@@ -51,8 +51,8 @@ class Overtaken(Told):
         super().__init__(engine, 1.0)
         self._meddle = list(meddle)
 
-    async def search(self, question: str, *, limit: int, where: Where, owner: str) -> Found:
-        found = await super().search(question, limit=limit, where=where, owner=owner)
+    async def search_library(self, question: str, *, limit: int, where: Where, owner: str) -> Found:
+        found = await super().search_library(question, limit=limit, where=where, owner=owner)
         if self._meddle:
             await self._meddle.pop()()
         return found

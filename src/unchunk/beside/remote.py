@@ -174,6 +174,17 @@ class RemoteEngine:
     ) -> Found:
         return read(Found, await self._call("search", Looking(question, where, limit), owner))
 
+    async def search_library(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        where: Where = EVERYWHERE,
+        owner: str | None = None,
+    ) -> Found:
+        looking = Looking(question, where, limit)
+        return read(Found, await self._call("search_library", looking, owner))
+
     async def retrieve(
         self,
         question: str,
@@ -205,11 +216,19 @@ class RemoteEngine:
         include_adjacent: bool = True,
         min_score: float | None = None,
         *,
+        content_type: str | None = None,
+        adjacent_documents: int | None = None,
         where: Where = EVERYWHERE,
         owner: str | None = None,
     ) -> list[ReconstructedDocument]:
-        amount = Amount(limit, chunks_per_doc, include_adjacent, min_score)
-        looking = Looking(query, where, amount=said_of(amount))
+        amount = Amount(
+            limit,
+            chunks_per_doc,
+            include_adjacent,
+            min_score,
+            adjacent_documents=adjacent_documents,
+        )
+        looking = Looking(query, where, content_type=content_type, amount=said_of(amount))
         given = await self._call("search_with_context", looking, owner)
         return [read(ReconstructedDocument, one) for one in given]
 

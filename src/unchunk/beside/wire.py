@@ -67,6 +67,7 @@ class Looking:
     question: str
     where: Where = field(default_factory=Where)
     limit: int = 10
+    content_type: str | None = None
     amount: Mapping[str, int | float | bool | None] | None = None
     history: tuple[Turn, ...] = ()
     rewritten: str = ""

@@ -13,6 +13,7 @@ from unchunk.retrieval.shelf import Where
 from unchunk.telemetry import Telemetry
 
 if TYPE_CHECKING:
+    from unchunk.retrieval.asking import Asking
     from unchunk.retrieval.query import Mode, QueryAnalyzer, Turn
     from unchunk.retrieval.retriever import Evidence
 
@@ -47,10 +48,11 @@ class Retrieve(Protocol):
 
 
 class Elsewhere(Protocol):
-    """Evidence that is not in the library; a collection of somebody else's is one."""
+    """What is searched instead of the library, such as a collection of somebody else's."""
 
-    @property
-    def retrieve(self) -> Retrieve: ...
+    async def asking(self) -> "Asking":
+        """What answers questions to it. Raises where it cannot be opened."""
+        ...
 
     async def close(self) -> None: ...
 

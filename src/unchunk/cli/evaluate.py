@@ -117,7 +117,8 @@ def _home(settings: Settings, kept: Path | None) -> Iterator[Path]:
 
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Engine]:
-    engine = await open_engine(settings)
+    # The set's own documents are searched, wherever answers come from otherwise.
+    engine = await open_engine(replace(settings, chat_source=""))
     try:
         yield engine
     finally:

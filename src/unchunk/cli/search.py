@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import TypedDict, Unpack, cast
 
@@ -55,6 +56,7 @@ class Options(TypedDict):
     named: tuple[str, ...]
     owner_field: str
     cut: ChunkingStrategy | None
+    vector: str
     snippets: bool
     no_content: bool
     why: bool
@@ -113,7 +115,8 @@ def _cut(
 @click.option("--until", type=_DAY, help="Only what was changed on this day or earlier.")
 @click.option(
     "--collection",
-    help="Ask chunks of others: qdrant:URL#NAME, chroma:FOLDER#NAME, chroma:URL#NAME, chunkenizer:URL.",
+    help="Search a collection: qdrant:URL#NAME, qdrant:FOLDER#NAME, chroma:FOLDER#NAME,"
+    " chroma:URL#NAME, chunkenizer:URL.",
 )
 @click.option(
     "--fields", default=_FIELDS, help="How they are stored: pages, langchain, llama-index."
@@ -123,6 +126,7 @@ def _cut(
 )
 @click.option("--owner-field", default="", help="Which field tells whose a chunk is.")
 @click.option("--cut", callback=_cut, help="How they were cut, if known: '320/80 words'.")
+@click.option("--vector", default="", help="Which of a Qdrant collection's vectors, if several.")
 @click.option("--snippets", is_flag=True, help="Plain chunks, each for itself.")
 @click.option("--no-content", is_flag=True, help="Which documents, without their text.")
 @click.option("--why", is_flag=True, help="Tell the plan, every score, and what was left out.")
@@ -136,7 +140,8 @@ def search(session: Session, question: str, **options: Unpack[Options]) -> None:
     _check(options)
     where = _where(options)
     if options["snippets"]:
-        found = session.library.search(question, limit=options["limit"], where=where)
+        with _searched(session, options) as searched:
+            found = searched.search(question, limit=options["limit"], where=where)
         session.result(found)
         for line in (*_notes(found.notes), *hit_lines(found.hits)):
             session.say(harmless(line).replace("\n", " "))
@@ -149,11 +154,8 @@ def search(session: Session, question: str, **options: Unpack[Options]) -> None:
         options["min_score"],
         options["budget"],
     )
-    if options["collection"] is None:
-        evidence = session.library.retrieve(question, where=where, amount=amount)
-    else:
-        with _collection(session, options["collection"], options) as collection:
-            evidence = collection.retrieve(question, where=where, amount=amount)
+    with _searched(session, options) as searched:
+        evidence = searched.retrieve(question, where=where, amount=amount)
     if session.as_json:
         session.result(_record(evidence, why=options["why"]))
         return
@@ -169,15 +171,21 @@ def search(session: Session, question: str, **options: Unpack[Options]) -> None:
 def _check(options: Options) -> None:
     """Refuse options that would do nothing."""
     if options["snippets"]:
-        if options["collection"] is not None:
-            raise click.UsageError("--snippets is for a library: a collection gives passages")
         if options["why"] or options["no_content"] or options["no_adjacent"]:
             raise click.UsageError("--snippets are chunks as they are: leave the other options out")
         if options["min_score"] is not None or options["budget"] is not None:
             raise click.UsageError("--snippets has neither a score nor a budget to keep to")
-    told = options["named"] or options["owner_field"] or options["cut"] is not None
-    if options["collection"] is None and (told or options["fields"] != _FIELDS):
-        raise click.UsageError("--fields, --field, --owner-field and --cut are for a --collection")
+    told = (options["named"], options["owner_field"], options["cut"], options["vector"])
+    if options["collection"] is None and (any(told) or options["fields"] != _FIELDS):
+        raise click.UsageError(
+            "--fields, --field, --owner-field, --cut and --vector are for a --collection"
+        )
+
+
+def _searched(session: Session, options: Options) -> AbstractContextManager[SynchronousEngine]:
+    """The library, which the session closes, or a collection."""
+    place = options["collection"]
+    return nullcontext(session.library) if place is None else _collection(session, place, options)
 
 
 def _collection(session: Session, place: str, options: Options) -> SynchronousEngine:
@@ -197,6 +205,7 @@ def _collection(session: Session, place: str, options: Options) -> SynchronousEn
             fields=fields,
             owner_field=options["owner_field"],
             cut=options["cut"],
+            vector=options["vector"],
         )
     )
 

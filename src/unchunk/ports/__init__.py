@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         ForeignChunk,
         ForeignChunks,
         ForeignDocument,
+        SearchesWords,
         SourceNature,
     )
     from unchunk.ports.stores import (
@@ -144,6 +145,7 @@ __all__ = [
     "Role",
     "Sampling",
     "SearchesMany",
+    "SearchesWords",
     "SourceNature",
     "Startable",
     "StoreFile",
@@ -169,7 +171,8 @@ _ROOMS = {
     "index": "Degradable Index Indexes OpenSpace Point SearchesMany Startable search_many start",
     "reading": "Embedder Extractor Lexicon Pages Reranker Role Vectors",
     "recovery": "LostChunks LostFile LostFiles LostStatus",
-    "sources": "Among ChunkSource FieldValue ForeignChunk ForeignChunks ForeignDocument SourceNature",
+    "sources": "Among ChunkSource FieldValue ForeignChunk ForeignChunks ForeignDocument SearchesWords"
+    " SourceNature",
     "stores": "Attribute Batch Batches BatchId Member MemberCounts Members MemberStatus Page"
     " StoreFile StoreId Stores VectorStore",
     "work": "DISMISSED DUE OVER Bell Job JobKind JobStage JobState Leases Progress Purged"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from unchunk.domain import DocumentId
 
@@ -15,7 +15,8 @@ class ForeignChunk:
 
     `chunk_index` is None where a store does not count its chunks. `[start, end)` is as long as
     the text, or both are None. `page` counts from 1. `metadata` is whatever else the chunk
-    carries; what is nested is named with dots.
+    carries; what is nested is named with dots. `score` is the cosine with the question and
+    `word_score` its BM25 score, each None where it is not known.
     """
 
     document: DocumentId
@@ -30,6 +31,7 @@ class ForeignChunk:
     end: int | None = None
     page: int | None = None
     metadata: Mapping[str, FieldValue] = field(default_factory=dict)
+    word_score: float | None = None
 
 
 class ForeignChunks(NamedTuple):
@@ -112,3 +114,15 @@ class ChunkSource(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class SearchesWords(Protocol):
+    """What a `ChunkSource` may be besides: one that can be searched by words."""
+
+    async def search_words(self, question: str, among: Among, limit: int) -> ForeignChunks:
+        """The chunks that share words with the question, best `word_score` first.
+
+        Each comes with its cosine, too, unless the embedder does not answer.
+        """
+        ...

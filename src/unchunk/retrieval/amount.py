@@ -17,7 +17,8 @@ class Amount:
     counts, and None means no end. The first `full_documents` come whole where the question asks
     for it, each cut around its matches at `full_length` characters. Where the best hit is worth 1,
     what is worth less than `stop` is left out, neighbours too. With `hits`, no more chunks than that
-    are found in all, and so no more passages.
+    are found in all, and so no more passages. `adjacent_documents` is for how many documents, the
+    best ones, neighbours are fetched; None means all.
     """
 
     limit: int = 10
@@ -31,6 +32,7 @@ class Amount:
     also_see: bool = True
     stop: float = 0.0
     hits: int | None = None
+    adjacent_documents: int | None = None
 
 
 def check(question: str, amount: Amount) -> None:
@@ -43,5 +45,7 @@ def check(question: str, amount: Amount) -> None:
         raise InvalidInputError(f"chunks_per_doc {amount.chunks_per_doc} is less than 1")
     if amount.hits is not None and amount.hits < 1:
         raise InvalidInputError(f"hits {amount.hits} is less than 1")
+    if amount.adjacent_documents is not None and amount.adjacent_documents < 0:
+        raise InvalidInputError(f"adjacent_documents {amount.adjacent_documents} is less than 0")
     if amount.min_score is not None and isnan(amount.min_score):
         raise InvalidInputError("min_score is no number")

@@ -1,12 +1,12 @@
-"""Questions to one library: checked, answered, and remembered for a short while."""
+"""Questions to a library or a collection: checked, answered, and remembered for a short while."""
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unchunk.domain import DocumentId, OwnerId
-from unchunk.ports import Catalog, Reranker
+from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.fusion import Fusion
@@ -19,11 +19,14 @@ from unchunk.telemetry import Telemetry, job
 if TYPE_CHECKING:
     from unchunk.retrieval.evidence import ReconstructedDocument
     from unchunk.retrieval.query import Mode, Turn
-    from unchunk.retrieval.retriever import ChunkAwareRetriever, Evidence
+    from unchunk.retrieval.retriever import Evidence, Retriever
 
 A = TypeVar("A")
 
-_KEPT, _SECONDS = 200, 300.0
+_KEPT = 200
+CACHE_SECONDS = 300.0
+# What such a note speaks of may be over a moment later.
+_PASSING = ("by words alone", "by meaning alone", "not reranked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +39,40 @@ class Manner:
 
 
 class Asking:
-    """The same question about the same library is answered once in five minutes.
+    """The same question about the same documents is answered once in five minutes.
 
-    What a search gave is remembered with the library's revision: a write is seen by the next one.
-    An answer that is less than it should be is not remembered.
+    What a search gave is remembered with the `revision` of what is searched, so that a write is
+    seen by the next search; a collection of somebody else's has none, and is seen anew when
+    `cache_seconds` are over. With 0, nothing is remembered, and never an answer that is less than
+    it should be because something is away.
     """
 
     def __init__(
         self,
         shelf: Shelf,
-        catalog: Catalog,
         telemetry: Telemetry,
         owner: OwnerId,
         manner: Manner,
+        *,
+        revision: Callable[[], Awaitable[int]] | None = None,
+        cache_seconds: float = CACHE_SECONDS,
     ) -> None:
-        self._shelf, self._catalog, self._telemetry = shelf, catalog, telemetry
-        self._owner, self._manner = owner, manner
-        self._kept: TimedCache[Hashable, Any] = TimedCache(_KEPT, _SECONDS)
+        self._shelf, self._telemetry = shelf, telemetry
+        self._owner, self._manner, self._revision = owner, manner, revision
+        self._kept: TimedCache[Hashable, tuple[Any, tuple[str, ...]]] = TimedCache(
+            _KEPT, cache_seconds
+        )
 
     @cached_property
-    def _retriever(self) -> "ChunkAwareRetriever":
+    def _retriever(self) -> "Retriever":
         # Whoever asks for plain chunks never needs it, nor what it loads.
         from unchunk.retrieval.query import QueryAnalyzer  # noqa: PLC0415
-        from unchunk.retrieval.retriever import ChunkAwareRetriever  # noqa: PLC0415
+        from unchunk.retrieval.retriever import Retriever  # noqa: PLC0415
 
         manner = self._manner
         reranker = WatchedReranker(manner.reranker, self._telemetry) if manner.reranker else None
         analyzer = QueryAnalyzer(manner.words)
-        return ChunkAwareRetriever(
-            self._shelf, owner=self._owner, analyzer=analyzer, reranker=reranker
-        )
+        return Retriever(self._shelf, owner=self._owner, analyzer=analyzer, reranker=reranker)
 
     async def snippets(self, question: str, owner: OwnerId, where: Where, limit: int) -> Found:
         """Nothing is too far off: whoever asks for plain chunks gets so many."""
@@ -108,8 +115,16 @@ class Asking:
         return evidence
 
     async def search_with_context(
-        self, query: str, owner: OwnerId, where: Where, amount: Amount
+        self,
+        query: str,
+        owner: OwnerId,
+        where: Where,
+        amount: Amount,
+        *,
+        content_type: str | None = None,
     ) -> "list[ReconstructedDocument]":
+        if content_type is not None:
+            where = replace(where, media_types=(content_type,))
         found, _ = await self._passages(query, owner, where, amount)
         return list(found)
 
@@ -125,17 +140,17 @@ class Asking:
     async def _once(
         self, key: Hashable, ask: Callable[[], Awaitable[tuple[A, tuple[str, ...]]]]
     ) -> tuple[A, tuple[str, ...]]:
-        """What was found, and what is to be said of it; remembered if that is nothing."""
+        """What was found, and what is to be said of it; remembered if that lasts."""
         with job(), self._telemetry.stage("search"):
             self._telemetry.count("searches")
-            key = (await self._catalog.revision(), key)
+            key = (await self._revision() if self._revision else 0, key)
             known = self._kept.get(key)
             if known is not None:
                 self._telemetry.count("evidence_cache_hits")
-                return known, ()
+                return known
             found, notes = await ask()
-            if not notes:
-                self._kept.put(key, found)
+            if not any(note.startswith(_PASSING) for note in notes):
+                self._kept.put(key, (found, notes))
             return found, notes
 
     async def rag_search(

@@ -63,7 +63,8 @@ def show_hits(hits: Sequence[Hit], *, show_content: bool = True) -> str:
     """Single chunks, each with its beginning."""
     lines = [f"🔍 {len(hits)} chunk(s) found"]
     for number, hit in enumerate(hits, 1):
-        lines += ["", f"[{number}] {one_line(hit.name)}, chunk {hit.chunk.chunk_index}"]
+        name = f"{label(hit.content_type)}: {one_line(hit.name)}"
+        lines += ["", f"[{number}] {name}, chunk {hit.chunk.chunk_index}"]
         lines.append(
             _INDENT + (_BY_WORDS if hit.found_by == "words" else f"Score: {hit.score:.3f}")
         )

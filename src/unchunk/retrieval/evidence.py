@@ -91,6 +91,11 @@ class ReconstructedDocument:
         return "words" if self.chunks and self._scores()[1] == "words" else "meaning"
 
     @property
+    def mongo_id(self) -> DocumentId:
+        """The document's id: that of its collection, or of the library."""
+        return self.document
+
+    @property
     def max_score(self) -> float:
         """Of the chunks that were found by their meaning; of the others if none was."""
         return max(self._scores()[0], default=0.0)
@@ -115,6 +120,7 @@ class ReconstructedDocument:
         """All of it, with what follows from it, for programs."""
         return {
             "document": self.document,
+            "mongo_id": self.mongo_id,
             "name": self.name,
             "folder": self.folder,
             "title": self.title,

@@ -2,21 +2,33 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 from unchunk.domain import ChunkingStrategy, DocumentId, OwnerId
-from unchunk.errors import InvalidInputError
+from unchunk.errors import (
+    InvalidInputError,
+    ProviderRefusedError,
+    ProviderUnavailableError,
+    UnchunkError,
+)
 from unchunk.ports import (
     Among,
     ChunkSource,
     FieldValue,
     ForeignChunk,
+    ForeignChunks,
+    Lexicon,
+    SearchesWords,
 )
 from unchunk.retrieval.cache import TimedCache
+from unchunk.retrieval.fusion import Fusion, Ranking, best_first, by_rank
 from unchunk.retrieval.joining import Joined, Unplaced, join
 from unchunk.retrieval.shelf import (
     Candidate,
     Card,
     Dropped,
+    FoundBy,
     Metadata,
     MovedError,
     Place,
@@ -24,11 +36,16 @@ from unchunk.retrieval.shelf import (
     Sheet,
     Way,
     Where,
+    too_low,
 )
+from unchunk.telemetry import log
 
 _NOT_CARRIED = ("folders", "pages", "since", "until")
 # What a search found is opened soon, if at all.
 _CHUNKS, _SECONDS = 4096, 300.0
+# Below the threshold, a chunk still counts if it has this much of the question's words.
+_WORDS = 0.5
+_QUESTIONS = 64
 # The generation of a place whose chunk is kept here, since it cannot be fetched.
 _KEPT = 1
 
@@ -38,7 +55,8 @@ class ForeignShelf:
 
     `owner_field` names the field that tells whose a chunk is: then nobody is shown a chunk that
     does not carry them there. Without it, all who may search see all. `chunking` is how the
-    chunks were cut, if that is known; it is guessed otherwise.
+    chunks were cut, if that is known; it is guessed otherwise. With a `lexicon`, a source that can
+    be searched by words is searched both ways, and `fusion` makes one ranking of them.
 
     A chunk without an index is a document of its own, under the chunk's own id. Such a chunk,
     and all of a source that cannot fetch, is kept for a while when it was found, for whoever
@@ -51,8 +69,12 @@ class ForeignShelf:
         *,
         owner_field: str = "",
         chunking: ChunkingStrategy | None = None,
+        lexicon: Lexicon | None = None,
+        fusion: Fusion = by_rank,
     ) -> None:
         self._source = source
+        self._lexicon, self._fusion = lexicon, fusion
+        self._terms = lru_cache(_QUESTIONS)(self._terms_of)
         self._owner_field = owner_field
         self._chunking = chunking
         self._kept: TimedCache[tuple[OwnerId, Among, DocumentId, int], ForeignChunk] = TimedCache(
@@ -74,36 +96,99 @@ class ForeignShelf:
         also: Sequence[tuple[DocumentId, int]] = (),
         copies: bool = False,  # noqa: ARG002 - nothing tells them here
     ) -> Ranked:
-        """One call to the source; one more if `also` names chunks that it did not find."""
+        """One call to the source; one more if `also` names chunks that it did not find, and what
+        a search by words takes.
+        """
         among, nature = self._among(owner, where), self._source.nature
         if among.is_empty:
             return Ranked(())
-        found = await self._source.search(text, among, limit)
-        chunks = self._own(found.chunks, owner)
-        if carried := await self._carried(text, among, also, chunks):
-            chunks += self._own(carried, owner)
-            chunks.sort(key=lambda chunk: -(chunk.score or 0.0))
+        near, worded, notes = await self._searched(text, owner, among, limit)
+        near += self._own(await self._carried(text, among, also, near), owner)
         floor = nature.min_score if min_score is None else min_score
-        candidates, dropped = [], []
-        for rank, chunk in enumerate(chunks, 1):
-            place = _place(chunk, fetches=nature.fetches)
-            score = chunk.score or 0.0
-            wanted_anyway = (place.document, place.chunk_index) in also
-            if floor is not None and score < floor and not wanted_anyway:
-                dropped.append(Dropped(place, score, f"its score {score:.3f} is below {floor:.3f}"))
-                continue
+        kept, dropped = [], []
+        for at, (chunk, ranked) in enumerate(self._ranked(near, worded, limit)):
+            candidate, place, score = ranked, ranked.place, ranked.score
+            if (place.document, place.chunk_index) not in also:
+                if at >= limit:
+                    continue
+                if floor is not None and chunk.score is not None and score < floor:
+                    if min_score is not None or candidate.ways[-1].name != "lexical":
+                        dropped.append(Dropped(place, score, too_low(floor)))
+                        continue
+                    candidate = replace(ranked, below=floor)
             self._known.put((owner, place.document), chunk)
             if place.generation == _KEPT:
                 self._kept.put((owner, among, place.document, place.chunk_index), chunk)
-            candidates.append(Candidate(place, score, score, (Way("dense", rank, score),)))
-        notes = found.notes
+            kept.append(candidate)
         if not nature.fetches:
             notes += (f"{nature.name} gives what it finds and no neighbours of it",)
-        return Ranked(tuple(candidates), notes, tuple(dropped))
+        return Ranked(tuple(kept), tuple(dict.fromkeys(notes)), tuple(dropped))
 
-    def has_words(self, question: str, text: str) -> bool:  # noqa: ARG002 - as the protocol has it
-        """Never asked: nothing is found by its words here."""
-        return False
+    async def _searched(
+        self, text: str, owner: OwnerId, among: Among, limit: int
+    ) -> tuple[list[ForeignChunk], list[ForeignChunk], tuple[str, ...]]:
+        """What is near in meaning, and what has the words."""
+        source, notes = self._source, tuple[str, ...]()
+        by_words = isinstance(source, SearchesWords) and self._lexicon is not None
+        try:
+            near = await source.search(text, among, limit)
+        except (ProviderUnavailableError, ProviderRefusedError) as error:
+            if not by_words:
+                raise
+            log("search by words alone: %s", error)
+            near, notes = ForeignChunks(), (f"by words alone: {error}",)
+        worded = ForeignChunks()
+        if by_words and isinstance(source, SearchesWords):
+            try:
+                worded = await source.search_words(text, among, limit)
+            except UnchunkError as error:
+                if notes:
+                    raise
+                log("search by meaning alone: %s", error)
+                notes = (f"by meaning alone: {error}",)
+        both = self._own(near.chunks, owner), self._own(worded.chunks, owner)
+        return *both, notes + near.notes + worded.notes
+
+    def _ranked(
+        self, near: Sequence[ForeignChunk], worded: Sequence[ForeignChunk], limit: int
+    ) -> list[tuple[ForeignChunk, Candidate]]:
+        """Best first: in one order, made of both where there was a search by words."""
+        chunks = {_key(one): one for one in (*worded, *near)}
+        found = {
+            "dense": {_key(one): one.score or 0.0 for one in near},
+            "lexical": {_key(one): one.word_score or 0.0 for one in worded},
+        }
+        floors = {"dense": self._source.nature.min_score or 0.0, "lexical": 0.0}
+        ways: dict[_Key, list[Way]] = {}
+        rankings = []
+        for way, scores in found.items():
+            ordered = best_first(scores)
+            floor = None if len(ordered) >= limit else floors[way]
+            rankings.append(Ranking(way, ordered, floor))
+            for rank, (key, score) in enumerate(ordered, 1):
+                ways.setdefault(key, []).append(Way(way, rank, score))
+        fused = self._fusion(rankings) if worded else found["dense"]
+        fetches = self._source.nature.fetches
+        ranked = []
+        for key, rank_score in best_first(fused):
+            chunk = chunks[key]
+            score = ways[key][0].score if chunk.score is None else chunk.score
+            place = _place(chunk, fetches=fetches)
+            by: FoundBy = "words" if chunk.score is None else "meaning"
+            found_ways = tuple(ways[key])
+            ranked.append((chunk, Candidate(place, rank_score, score, found_ways, found_by=by)))
+        return ranked
+
+    def has_words(self, question: str, text: str) -> bool:
+        """Whether a text has at least half of a question's words."""
+        if self._lexicon is None:
+            return False
+        words = self._terms(question)
+        shared = self._lexicon.words(text).intersection(words) if words else ()
+        return len(shared) >= _WORDS * max(len(words), 1)
+
+    def _terms_of(self, question: str) -> tuple[int, ...]:
+        return self._lexicon.query(question).ids if self._lexicon is not None else ()
 
     async def open(
         self, owner: OwnerId, wanted: Mapping[tuple[DocumentId, int], Sequence[int]], where: Where
@@ -181,7 +266,7 @@ class ForeignShelf:
         also: Sequence[tuple[DocumentId, int]],
         found: Sequence[ForeignChunk],
     ) -> tuple[ForeignChunk, ...]:
-        """Chunks that are wanted anyway, with their scores."""
+        """Chunks that are wanted anyway, with their scores if there is an embedder to tell them."""
         have = {(one.document, one.chunk_index) for one in found}
         missing: dict[DocumentId, list[int]] = {}
         for document, at in also:
@@ -189,7 +274,10 @@ class ForeignShelf:
                 missing.setdefault(document, []).append(at)
         if not missing or not self._source.nature.fetches:
             return ()
-        return (await self._source.search(text, among, len(also), missing)).chunks
+        try:
+            return (await self._source.search(text, among, len(also), missing)).chunks
+        except (ProviderUnavailableError, ProviderRefusedError):
+            return (await self._source.fetch(missing, among)).chunks
 
     def _own(self, chunks: Iterable[ForeignChunk], owner: OwnerId) -> list[ForeignChunk]:
         """Those that show that they are this owner's: no store is trusted with that alone."""
@@ -208,6 +296,15 @@ class ForeignShelf:
         if not found:
             raise MovedError
         return found
+
+
+_Key = tuple[DocumentId, int | None, str]
+
+
+def _key(chunk: ForeignChunk) -> _Key:
+    """Which chunk it is: by its place where it has one, else by what its store calls it."""
+    index = chunk.chunk_index
+    return (chunk.document, index, "" if index is not None else chunk.id)
 
 
 def _place(chunk: ForeignChunk, *, fetches: bool) -> Place:

@@ -41,7 +41,8 @@ class Request:
 
     Where the best hit is worth 1, those that are worth less than `stop` are left out. `also` are
     chunks that an earlier answer cited, or whoever asks, wanted whether they are found or not;
-    those in `best` are worth 1, too. `hits` is how many chunks may be found in all.
+    those in `best` are worth 1, too. `hits` is how many chunks may be found in all, and
+    `adjacent_documents` for how many documents neighbours are opened.
     """
 
     texts: tuple[str, ...]
@@ -55,6 +56,7 @@ class Request:
     also: tuple[tuple[DocumentId, int], ...] = ()
     best: frozenset[tuple[DocumentId, int]] = frozenset()
     hits: int | None = None
+    adjacent_documents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +167,13 @@ class Looker:
             return {}
         most = max(request.limit + request.limit // 4 + 2, self._reranked if self._reranker else 0)
         carried = {document for document, _ in request.also}
+        most_adjacent = request.adjacent_documents
+        if most_adjacent is None:
+            most_adjacent = len(hits)
         return await self._shelf.open(
             request.owner,
             {
-                key: wanted(indices, None, request.reach)
+                key: wanted(indices, None, request.reach if at < most_adjacent else 0)
                 for at, (key, indices) in enumerate(hits.items())
                 if at < most or key[0] in carried
             },

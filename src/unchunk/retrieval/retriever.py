@@ -60,7 +60,7 @@ class Evidence:
     names: Mapping[DocumentId, str] = field(default_factory=dict, repr=False)
 
 
-class ChunkAwareRetriever:
+class Retriever:
     """Whole passages from a shelf; `owner` is whose documents are meant where none is named."""
 
     def __init__(
@@ -84,13 +84,20 @@ class ChunkAwareRetriever:
         min_score: float | None = None,
         *,
         content_type: str | None = None,
+        adjacent_documents: int | None = None,
         where: Where = EVERYWHERE,
         owner: OwnerId | None = None,
     ) -> list[ReconstructedDocument]:
         """The documents that answer best, each with its best chunks and what stands around them."""
         if content_type is not None:
             where = replace(where, media_types=(content_type,))
-        amount = Amount(limit, chunks_per_doc, include_adjacent, min_score)
+        amount = Amount(
+            limit,
+            chunks_per_doc,
+            include_adjacent,
+            min_score,
+            adjacent_documents=adjacent_documents,
+        )
         found, _ = await self.passages(query, where=where, amount=amount, owner=owner)
         return found
 
@@ -286,6 +293,7 @@ class ChunkAwareRetriever:
             amount.min_score,
             amount.stop,
             hits=amount.hits,
+            adjacent_documents=amount.adjacent_documents,
         )
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:

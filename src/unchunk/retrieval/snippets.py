@@ -1,12 +1,12 @@
 """A question into plain chunks, each for itself, as most other engines give them."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from unchunk.domain import Chunk, DocumentId, OwnerId
 from unchunk.errors import IndexUnavailableError
-from unchunk.retrieval.shelf import FoundBy, MovedError, Shelf, Where
+from unchunk.retrieval.shelf import FoundBy, Metadata, MovedError, Shelf, Where
 
 T = TypeVar("T")
 
@@ -23,6 +23,8 @@ class Hit:
     chunk: Chunk
     text: str
     score: float
+    content_type: str = ""
+    metadata: Metadata = field(default_factory=dict)
     found_by: FoundBy = "meaning"
 
 
@@ -62,6 +64,8 @@ async def snippets(
                         piece.chunk,
                         piece.text,
                         one.score,
+                        sheet.content_type,
+                        sheet.metadata,
                         one.found_by,
                     )
                 )

@@ -126,6 +126,13 @@ async def _search(house: House, owner: OwnerId, given: Looking, _: Say) -> objec
     return written(Found, found)
 
 
+async def _search_library(house: House, owner: OwnerId, given: Looking, _: Say) -> object:
+    found = await house.engine.search_library(
+        given.question, limit=given.limit, where=given.where, owner=owner
+    )
+    return written(Found, found)
+
+
 async def _retrieve(house: House, owner: OwnerId, given: Looking, _: Say) -> object:
     evidence = await house.engine.retrieve(
         given.question,
@@ -148,6 +155,8 @@ async def _search_with_context(house: House, owner: OwnerId, given: Looking, _: 
         much.chunks_per_doc,
         much.include_adjacent,
         much.min_score,
+        content_type=given.content_type,
+        adjacent_documents=much.adjacent_documents,
         where=given.where,
         owner=owner,
     )
@@ -180,6 +189,7 @@ _CALLS: dict[str, tuple[type[Any], Callable[[House, OwnerId, Any, Say], Awaitabl
     "delete": (Documents, _delete),
     "reindex": (Documents, _reindex),
     "search": (Looking, _search),
+    "search_library": (Looking, _search_library),
     "retrieve": (Looking, _retrieve),
     "search_with_context": (Looking, _search_with_context),
     "rag_search": (RagSearch, _rag_search),

@@ -1,4 +1,4 @@
-"""Chunkenizer's search over our library, so that its clients work here unchanged.
+"""Chunkenizer's search over what we search, so that its clients work here unchanged.
 
 What they do not know stands beside what they do: each reply is theirs with fields of ours added.
 Its documents are ours, at both places: see `documents`.
@@ -21,7 +21,7 @@ from pydantic import (
 )
 from starlette.responses import Response
 
-from unchunk.domain import Document, OwnerId
+from unchunk.domain import OwnerId
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError, NotFoundError
 from unchunk.retrieval.shelf import Where
@@ -119,15 +119,19 @@ class SearchReply(BaseModel):
 
 @router.post("/search", responses=told(SearchReply, 400, 409))
 async def search(body: SearchBody, house: InHouse, owner: Owner) -> Response:
-    """The chunks that answer best, each for itself."""
+    """The chunks that answer best, each for itself: of the library, or of its `chat_source`."""
     where = _where(body.filters or {})
     found = await house.engine.search(body.query, limit=body.top_k, where=where, owner=owner)
-    documents = await _documents(house.engine, (one.document for one in found.hits), owner)
-    hits = [one for one in found.hits if one.document in documents]
+    hits = found.hits
+    if house.engine.searches_elsewhere:
+        metadata: dict[str, Mapping[str, object]] = {it.document: it.metadata for it in hits}
+    else:
+        metadata = await _attributes(house.engine, (it.document for it in hits), owner)
+        hits = tuple(it for it in hits if it.document in metadata)
     counts = await token_counts([one.text for one in hits])
     scores = _falling([one.score for one in hits])
     results = [
-        _result(hit, documents[hit.document], score, count)
+        _result(hit, metadata[hit.document], score, count)
         for hit, score, count in zip(hits, scores, counts, strict=True)
     ]
     return reply(
@@ -161,12 +165,14 @@ def _where(filters: Mapping[str, _Value | None]) -> Where:
     )
 
 
-async def _documents(engine: Engine, wanted: Iterable[str], owner: OwnerId) -> dict[str, Document]:
-    found = {}
+async def _attributes(
+    engine: Engine, wanted: Iterable[str], owner: OwnerId
+) -> dict[str, Mapping[str, object]]:
+    """What was given with documents, as far as they are still there."""
+    found: dict[str, Mapping[str, object]] = {}
     for one in dict.fromkeys(wanted):
-        # It may have been deleted meanwhile.
         with suppress(NotFoundError):
-            found[one] = await engine.exactly(one, owner=owner)
+            found[one] = (await engine.exactly(one, owner=owner)).attributes
     return found
 
 
@@ -178,7 +184,9 @@ def _falling(scores: Sequence[float]) -> list[float]:
     return list(accumulate(reversed(scores), max))[::-1]
 
 
-def _result(hit: Hit, document: Document, score: float, tokens: int) -> dict[str, object]:
+def _result(
+    hit: Hit, metadata: Mapping[str, object], score: float, tokens: int
+) -> dict[str, object]:
     return {
         "score": score,
         "document_id": hit.document,
@@ -186,10 +194,10 @@ def _result(hit: Hit, document: Document, score: float, tokens: int) -> dict[str
         "chunk_index": hit.chunk.chunk_index,
         "chunk_text": hit.text,
         "token_count": tokens,
-        "metadata": dict(document.attributes),
+        "metadata": dict(metadata),
         "similarity": hit.score,
         "folder": hit.folder,
-        "content_type": document.live.media_type if document.live else "",
+        "content_type": hit.content_type,
         "start": hit.chunk.start,
         "end": hit.chunk.end,
         "first_page": hit.chunk.first_page,

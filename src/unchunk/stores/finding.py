@@ -135,7 +135,9 @@ class Finding:
         """The windows for one query. Raises `MovedError` if a document changed meanwhile."""
         where, wanted = Where(documents=asked.documents), asked.limit * _SPARE
         while True:
-            found = await self._library.search(query, limit=wanted, where=where, owner=asked.owner)
+            found = await self._library.search_library(
+                query, limit=wanted, where=where, owner=asked.owner
+            )
             shown = await self._shown(found.hits, words_of(query), asked)
             is_all = len(found.hits) < wanted or wanted >= MOST
             is_enough = len(shown) >= asked.limit or (

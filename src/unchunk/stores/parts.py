@@ -44,7 +44,7 @@ class Library(Protocol):
 
     async def delete(self, reference: DocumentId, *, owner: OwnerId | None = None) -> Receipt: ...
 
-    async def search(
+    async def search_library(
         self, question: str, *, limit: int, where: Where, owner: OwnerId | None = None
     ) -> Found: ...
 

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from unchunk.ports import Among, ChunkSource, ForeignChunks
+from unchunk.ports import Among, ChunkSource, ForeignChunks, SearchesWords
 
 S = TypeVar("S", bound="ChunkSourceContract")
 
@@ -146,6 +146,41 @@ class ChunkSourceContract:
             assert places(await source.search(TEXTS[0], among, 9)) == [(name, 0)]
             if source.nature.fetches:
                 assert places(await source.fetch({name: [0, 1]}, Among())) == [(name, 0)]
+
+    # Searching by words, where the source can.
+
+    @on(*LIBRARY)
+    async def test_the_chunks_that_have_the_words_are_found_with_both_scores(
+        self, source: ChunkSource
+    ) -> None:
+        if not isinstance(source, SearchesWords):
+            return
+        found = await source.search_words("kerosene lamps", Among(), 9)
+        assert {one.chunk_index for one in found.chunks} == {2}
+        words = [one.word_score or 0.0 for one in found.chunks]
+        assert words == sorted(words, reverse=True)
+        assert all(it > 0 for it in words)
+        near = await source.search("kerosene lamps", Among(), 9)
+        cosines = {one.id: one.score for one in near.chunks}
+        for one in found.chunks:
+            assert abs((one.score or 0.0) - (cosines[one.id] or 0.0)) < 1e-5
+        assert len((await source.search_words("whale", Among(), 1)).chunks) == 1
+        assert (await source.search_words("absent", Among(), 9)).chunks == ()
+
+    @on(*LIBRARY)
+    async def test_words_are_searched_among_what_is_meant_only(self, source: ChunkSource) -> None:
+        if not isinstance(source, SearchesWords):
+            return
+        for among in (
+            Among(fields=(("team", "red"),)),
+            Among(documents=("notes",)),
+            Among(titles=("Notes",)),
+            Among(content_types=("note",)),
+        ):
+            found = await source.search_words("whale", among, 9)
+            assert {one.document for one in found.chunks} == {"notes"}
+        for among in (Among(documents=()), Among(fields=(("team", "green"),))):
+            assert (await source.search_words("whale", among, 9)).chunks == ()
 
     # Fetching.
 

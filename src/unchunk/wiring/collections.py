@@ -1,22 +1,22 @@
 """Chunks that somebody else keeps, opened as the settings and the caller say."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields as dataclass_fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from unchunk.domain import ChunkingStrategy, DocumentId, OwnerId
+from unchunk.domain import ChunkingStrategy, OwnerId
 from unchunk.errors import InvalidSettingError, ProviderUnavailableError, UnchunkError
-from unchunk.ports import ChunkSource, Embedder
-from unchunk.retrieval.amount import Amount
+from unchunk.ports import ChunkSource, Embedder, Lexicon
+from unchunk.retrieval.asking import CACHE_SECONDS, Asking, Manner
 from unchunk.retrieval.collection import Collection
 from unchunk.retrieval.foreign import ForeignShelf
-from unchunk.retrieval.query import Mode, Turn
+from unchunk.retrieval.fusion import blend
 from unchunk.retrieval.remembering import RememberingEmbedder
-from unchunk.retrieval.retriever import Evidence
-from unchunk.retrieval.shelf import Where
 from unchunk.settings import Settings
+from unchunk.telemetry import Telemetry
 from unchunk.wiring.manners import manner_of
 from unchunk.wiring.providers import make_embedder, with_threshold
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 # Seconds that a chat waits for a source to be reached, and until that is tried again.
 _PATIENCE, _AGAIN = 10.0, 5.0
+# For a model that nothing is known of: the cosine below which a hit means nothing, and how much
+# meaning counts beside words.
+_MIN_SCORE, _ALPHA = 0.5, 0.6
 
 
 async def open_collection(
@@ -34,35 +37,52 @@ async def open_collection(
     fields: str | Mapping[str, str] = "pages",
     owner_field: str = "",
     cut: ChunkingStrategy | None = None,
+    vector: str = "",
+    telemetry: Telemetry | None = None,
 ) -> Collection:
-    """Chunks that somebody else keeps, at `qdrant:URL#COLLECTION`, `chroma:FOLDER#COLLECTION`,
-    `chroma:URL#COLLECTION` or `chunkenizer:URL`.
+    """Chunks that somebody else keeps, at `qdrant:URL#COLLECTION`, `qdrant:FOLDER#COLLECTION`,
+    `chroma:FOLDER#COLLECTION`, `chroma:URL#COLLECTION` or `chunkenizer:URL`.
 
     `fields` names a preset, or tells which field holds what. `cut` is how the texts were cut, if
-    that is known.
+    that is known. `vector` names one of a Qdrant collection's vectors, where there are several.
     """
     manner = manner_of(settings)
     check_place(place)
     kind, _, rest = place.partition(":")
     where, _, name = rest.rpartition("#")
     embedder: Embedder | None = None
+    lexicon: Lexicon | None = None
     if kind != "chunkenizer":
         names = fields_of(fields)
         made = await make_embedder(settings, settings.embedder, None)
         embedder = RememberingEmbedder(await with_threshold(settings, settings.embedder, made))
+        lexicon = lexicon_of(settings.language)
         key = settings.collection_key or None
         try:
             if kind == "qdrant":
                 from unchunk.adapters.sources.qdrant import open_qdrant
 
                 source: ChunkSource = await open_qdrant(
-                    where, name, embedder, names, api_key=key, sample=not owner_field
+                    where,
+                    name,
+                    embedder,
+                    names,
+                    vector=vector or None,
+                    api_key=key,
+                    sample=not owner_field,
+                    lexicon=lexicon,
                 )
             else:
                 from unchunk.adapters.sources.chroma import open_chroma
 
                 source = await open_chroma(
-                    where, name, embedder, names, api_key=key, sample=not owner_field
+                    where,
+                    name,
+                    embedder,
+                    names,
+                    api_key=key,
+                    sample=not owner_field,
+                    lexicon=lexicon,
                 )
         except BaseException:
             await embedder.close()
@@ -71,8 +91,83 @@ async def open_collection(
         from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
 
         source = ChunkenizerSource(rest or settings.chunkenizer_url, key=settings.collection_key)
-    shelf = ForeignShelf(source, owner_field=owner_field, chunking=cut)
-    return Collection(shelf, embedder, settings.owner, manner)
+    shelf = ForeignShelf(
+        source, owner_field=owner_field, chunking=cut, lexicon=lexicon, fusion=manner.fusion
+    )
+    return collection_over(
+        shelf,
+        settings.owner,
+        manner,
+        # Its documents change behind its own API, which its clients ask with each question.
+        cache_seconds=0 if kind == "chunkenizer" else settings.search_cache_seconds,
+        telemetry=telemetry,
+        closing=[it.close for it in (embedder, manner.reranker) if it is not None],
+    )
+
+
+async def collection_of_client(
+    client: object,
+    model: object,
+    name: str,
+    *,
+    fields: str | Mapping[str, str] = "pages",
+    owner_field: str = "",
+    owner: OwnerId = "",
+    cut: ChunkingStrategy | None = None,
+    vector: str = "",
+    language: str = "english",
+    cache_seconds: float = CACHE_SECONDS,
+    sparse: object = None,
+) -> Collection:
+    """A collection by the caller's own Qdrant client and embedding model, which stay theirs.
+
+    `sparse` is a model for its sparse vectors, if there is one.
+    """
+    from unchunk.adapters.embed.given import embedder_over, sparse_query
+    from unchunk.adapters.sources.qdrant import over_client
+
+    embedder = RememberingEmbedder(await embedder_over(model, _MIN_SCORE))
+    lexicon, manner = lexicon_of(language), Manner(blend(_ALPHA))
+    source = await over_client(
+        client,
+        name,
+        embedder,
+        fields_of(fields),
+        vector=vector or None,
+        sample=not owner_field,
+        lexicon=lexicon,
+        sparse=None if sparse is None else partial(sparse_query, sparse),
+    )
+    shelf = ForeignShelf(
+        source, owner_field=owner_field, chunking=cut, lexicon=lexicon, fusion=manner.fusion
+    )
+    return collection_over(shelf, owner, manner, cache_seconds=cache_seconds)
+
+
+async def names_of_client(client: object) -> list[str]:
+    """The collections that a Qdrant client of the caller's has."""
+    from unchunk.adapters.sources.qdrant_clients import collection_names
+
+    return await collection_names(client)
+
+
+def collection_over(
+    shelf: ForeignShelf,
+    owner: OwnerId,
+    manner: Manner,
+    *,
+    cache_seconds: float = CACHE_SECONDS,
+    telemetry: Telemetry | None = None,
+    closing: Sequence[Callable[[], Awaitable[None]]] = (),
+) -> Collection:
+    asking = Asking(shelf, telemetry or Telemetry(), owner, manner, cache_seconds=cache_seconds)
+    return Collection(asking, owner, [*closing, shelf.close])
+
+
+def lexicon_of(language: str) -> Lexicon:
+    from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
+
+    return Bm25Lexicon(language)
 
 
 def check_place(place: str) -> None:
@@ -80,8 +175,8 @@ def check_place(place: str) -> None:
     where, _, name = rest.rpartition("#")
     if kind != "chunkenizer" and not (kind in ("qdrant", "chroma") and where and name):
         raise InvalidSettingError(
-            f"there is no collection {place!r}: write qdrant:URL#NAME, chroma:FOLDER#NAME,"
-            " chroma:URL#NAME or chunkenizer:URL"
+            f"there is no collection {place!r}: write qdrant:URL#NAME, qdrant:FOLDER#NAME,"
+            " chroma:FOLDER#NAME, chroma:URL#NAME or chunkenizer:URL"
         )
 
 
@@ -108,34 +203,14 @@ class ChatSource:
     seconds, whoever asks next.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, telemetry: Telemetry) -> None:
+        self._settings, self._telemetry = settings, telemetry
         self._opening: asyncio.Task[Collection] | None = None
         self._again = 0.0
 
-    async def retrieve(
-        self,
-        question: str,
-        *,
-        history: Sequence[Turn],
-        where: Where,
-        amount: Amount,
-        owner: OwnerId,
-        rewritten: str,
-        mode: Mode | None,
-        include: Sequence[tuple[DocumentId, int]],
-    ) -> Evidence:
-        collection = await asyncio.shield(self._opened())
-        return await collection.retrieve(
-            question,
-            history=history,
-            where=where,
-            amount=amount,
-            owner=owner,
-            rewritten=rewritten,
-            mode=mode,
-            include=include,
-        )
+    async def asking(self) -> Asking:
+        """What answers questions to it. Raises where it cannot be opened."""
+        return (await asyncio.shield(self._opened())).asking
 
     async def close(self) -> None:
         if self._opening is not None:
@@ -159,6 +234,8 @@ class ChatSource:
                     settings.chat_source,
                     fields=settings.collection_fields,
                     owner_field=settings.collection_owner_field,
+                    vector=settings.collection_vector,
+                    telemetry=self._telemetry,
                 )
         except TimeoutError:
             raise ProviderUnavailableError(

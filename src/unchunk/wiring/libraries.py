@@ -86,6 +86,7 @@ async def open_engine(settings: Settings) -> Engine:
             keyring=keyring,
             stores=stores,
             has_company=partial(has_company, incoming),
+            cache_seconds=settings.search_cache_seconds,
         )
     try:
         await engine.start(is_alone=is_alone and engine.sharing.leases is None)
@@ -130,7 +131,7 @@ async def _parts(
     extractor = extractor_of(settings)
     manner, model, telemetry = chat_manner_of(settings), make_chat_model(settings), Telemetry()
     telemetry.tracer = make_tracer(settings)
-    elsewhere = _elsewhere(settings) if settings.chat_source else None
+    elsewhere = _elsewhere(settings, telemetry) if settings.chat_source else None
     async with AsyncExitStack() as stack:
         stack.push_async_callback(originals.close)
         database = await sql.open_database(settings.catalog or settings.home / CATALOG)
@@ -207,11 +208,11 @@ def _stores(database: "Database", desk: Desk) -> "StoreParts":
     )
 
 
-def _elsewhere(settings: Settings) -> "ChatSource":
+def _elsewhere(settings: Settings, telemetry: Telemetry) -> "ChatSource":
     from unchunk.wiring.collections import ChatSource, check_place
 
     check_place(settings.chat_source)
-    return ChatSource(settings)
+    return ChatSource(settings, telemetry)
 
 
 @contextmanager

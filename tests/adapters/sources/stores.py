@@ -63,6 +63,15 @@ def fill_qdrant(
         client.close()
 
 
+def index_texts(url: str, collection: str) -> None:
+    """A full-text index, such as people make to filter by words."""
+    client = QdrantClient(url=url, check_compatibility=False, timeout=60)
+    try:
+        client.create_payload_index(collection, "content", models.PayloadSchemaType.TEXT, wait=True)
+    finally:
+        client.close()
+
+
 def fill_chroma(
     client: Any,  # noqa: ANN401 theirs
     collection: str,

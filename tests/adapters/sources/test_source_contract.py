@@ -12,6 +12,7 @@ import pytest
 
 import servers
 from adapters.sources import stores
+from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
 from unchunk.adapters.sources.chroma import open_chroma
 from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
 from unchunk.adapters.sources.qdrant import open_qdrant
@@ -19,6 +20,7 @@ from unchunk.ports import ChunkSource
 from unchunk.testing.chunksources import ChunkSourceContract, Row
 
 _NUMBERS = count()
+LEXICON = Bm25Lexicon()
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,7 @@ def payload(row: Row) -> stores.Payload:
 
 class TestQdrant(ChunkSourceContract):
     grpc = False
+    indexed = False
 
     @pytest.fixture(autouse=True)
     def _choose(self, qdrant: servers.QdrantServer) -> None:
@@ -61,8 +64,12 @@ class TestQdrant(ChunkSourceContract):
     async def _opened(self, rows: Sequence[Row]) -> AsyncIterator[ChunkSource]:
         name = f"theirs{next(_NUMBERS)}"
         await asyncio.to_thread(stores.fill_qdrant, self.server.url, name, [*map(payload, rows)])
+        if self.indexed:
+            await asyncio.to_thread(stores.index_texts, self.server.url, name)
         port = self.server.grpc_port if self.grpc else None
-        source = await open_qdrant(self.server.url, name, stores.embedder(), grpc_port=port)
+        source = await open_qdrant(
+            self.server.url, name, stores.embedder(), grpc_port=port, lexicon=LEXICON
+        )
         try:
             yield source
         finally:
@@ -71,6 +78,10 @@ class TestQdrant(ChunkSourceContract):
 
 class TestQdrantByGrpc(TestQdrant):
     grpc = True
+
+
+class TestQdrantWithATextIndex(TestQdrant):
+    indexed = True
 
 
 class TestChromaInAFolder(ChunkSourceContract):
@@ -85,7 +96,7 @@ class TestChromaInAFolder(ChunkSourceContract):
     async def _opened(self, rows: Sequence[Row]) -> AsyncIterator[ChunkSource]:
         name = f"theirs{next(_NUMBERS)}"
         await asyncio.to_thread(self._fill, name, rows)
-        source = await open_chroma(self.where, name, stores.embedder())
+        source = await open_chroma(self.where, name, stores.embedder(), lexicon=LEXICON)
         try:
             yield source
         finally:

@@ -5,7 +5,8 @@ not know it: then ask a server.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ import numpy as np
 from unchunk.adapters.sources.fields import PAGES, Fields, Names, look_up
 from unchunk.adapters.sources.reading import Record, first_chunks, read
 from unchunk.adapters.sources.vectors import checked, cosines, doubts
+from unchunk.adapters.sources.words import Row, ScannedWords
 from unchunk.domain import DocumentId
 from unchunk.errors import (
     IndexUnavailableError,
@@ -22,8 +24,17 @@ from unchunk.errors import (
     MissingPartError,
     NotFoundError,
     ProviderRefusedError,
+    ProviderUnavailableError,
 )
-from unchunk.ports import Among, Embedder, ForeignChunks, ForeignDocument, SourceNature
+from unchunk.ports import (
+    Among,
+    Embedder,
+    ForeignChunks,
+    ForeignDocument,
+    Lexicon,
+    SourceNature,
+    Vectors,
+)
 
 try:
     import chromadb
@@ -34,7 +45,9 @@ except ImportError as missing:
     raise MissingPartError("Chroma is not installed: pip install 'unchunk[chroma]'") from missing
 
 _FILE = "chroma.sqlite3"
+_ALL = ["embeddings", "metadatas", "documents"]
 _MOST = 10_000
+_PAGE = 1_000
 
 
 async def open_chroma(
@@ -46,13 +59,14 @@ async def open_chroma(
     api_key: str | None = None,
     seconds: float = 30.0,
     sample: bool = True,
+    lexicon: Lexicon | None = None,
 ) -> "ChromaSource":
     """The collection, after a look at whether `embedder` can have made its vectors.
 
     For that one of the chunks is embedded, whosever it is, unless `sample` is false.
 
     `where` is a folder, or the address of a server as http://HOST:PORT. The embedder stays the
-    caller's. The server has `seconds` for an answer.
+    caller's. The server has `seconds` for an answer. With a `lexicon` it can be searched by words.
     """
     name = f"the Chroma collection {collection!r}"
     client = await in_thread(name, connected, where, api_key, seconds)
@@ -70,7 +84,7 @@ async def open_chroma(
     except BaseException:
         await asyncio.to_thread(disconnect, client)
         raise
-    return ChromaSource(client, opened, embedder, fields, tuple(notes))
+    return ChromaSource(client, opened, embedder, fields, notes=tuple(notes), lexicon=lexicon)
 
 
 class ChromaSource:
@@ -82,7 +96,9 @@ class ChromaSource:
         collection: Any,  # noqa: ANN401 theirs
         embedder: Embedder,
         fields: Fields,
+        *,
         notes: tuple[str, ...] = (),
+        lexicon: Lexicon | None = None,
     ) -> None:
         self._client = client
         self._collection = collection
@@ -90,6 +106,10 @@ class ChromaSource:
         self._embedder = embedder
         self._fields = fields
         self._doubts = notes
+        # Chroma itself finds texts that contain something, and does not rank them.
+        self._words = (
+            None if lexicon is None else ScannedWords(self._pages, lexicon, fields, self._where)
+        )
 
     @property
     def nature(self) -> SourceNature:
@@ -114,18 +134,33 @@ class ChromaSource:
             query_embeddings=[row],
             n_results=limit,
             where=where,
-            include=["embeddings", "metadatas", "documents"],
+            include=_ALL,
         )
-        (ids,), (notes,), (documents,) = reply["ids"], reply["metadatas"], reply["documents"]
-        kept = np.asarray(reply["embeddings"][0], np.float32).reshape(len(ids), len(row))
-        scores = cosines(kept, row)
-        records = [
-            Record(one, note or {}, float(score), document)
-            for one, note, score, document in zip(ids, notes, scores, documents, strict=True)
-        ]
+        records = _scored({name: reply[name][0] for name in ("ids", *_ALL)}, row)
         records.sort(key=lambda record: -(record.score or 0.0))
         found = read(records, self._fields, among, self._where, wanted)
         return ForeignChunks(found.chunks, self._doubts + found.notes)
+
+    async def search_words(self, question: str, among: Among, limit: int) -> ForeignChunks:
+        """One call more than a search, for the cosines and what the chunks say now."""
+        if self._words is None or among.is_empty or limit < 1:
+            return ForeignChunks()
+        where = _where(self._fields, among, None, self._where)
+        ranked = await self._words.rank(question, among, limit)
+        if not ranked.scores:
+            return ForeignChunks((), ranked.notes)
+        reply = await in_thread(
+            self._where, self._collection.get, ids=list(ranked.scores), where=where, include=_ALL
+        )
+        try:
+            (row,) = await self._embedder.embed([question], "query")
+            records = _scored(reply, row)
+        except (ProviderUnavailableError, ProviderRefusedError):
+            records = _records(reply)
+        records.sort(key=lambda record: -ranked.scores[record.id])
+        found = read(records, self._fields, among, self._where)
+        chunks = (replace(one, word_score=ranked.scores[one.id]) for one in found.chunks)
+        return ForeignChunks(tuple(chunks), ranked.notes + found.notes)
 
     async def fetch(
         self, wanted: Mapping[DocumentId, Sequence[int]], among: Among
@@ -161,10 +196,39 @@ class ChromaSource:
         reply = await in_thread(
             self._where, self._collection.get, where=where, include=include, limit=limit
         )
-        ids, notes = reply["ids"], reply["metadatas"]
-        texts = reply["documents"] or [None] * len(ids)
-        rows = zip(ids, notes, texts, strict=True)
-        return [Record(one, note or {}, None, text) for one, note, text in rows]
+        return _records(reply)
+
+    async def _pages(self) -> AsyncIterator[Sequence[Row]]:
+        """All of it, page by page."""
+        offset = 0
+        while True:
+            reply = await in_thread(
+                self._where,
+                self._collection.get,
+                limit=_PAGE,
+                offset=offset,
+                include=["metadatas", "documents"],
+            )
+            records = _records(reply)
+            yield [(one.id, one) for one in records]
+            offset += len(records)
+            if len(records) < _PAGE:
+                return
+
+
+def _records(reply: Mapping[str, Any]) -> list[Record]:
+    ids, notes = reply["ids"], reply["metadatas"]
+    texts = reply["documents"] or [None] * len(ids)
+    rows = zip(ids, notes, texts, strict=True)
+    return [Record(one, note or {}, None, text) for one, note, text in rows]
+
+
+def _scored(reply: Mapping[str, Any], question: Vectors) -> list[Record]:
+    """With their cosines, whatever Chroma measures by."""
+    kept = np.asarray(reply["embeddings"], np.float32).reshape(len(reply["ids"]), len(question))
+    scores = cosines(kept, question)
+    rows = zip(_records(reply), scores, strict=True)
+    return [record._replace(score=float(score)) for record, score in rows]
 
 
 def _where(

@@ -1,36 +1,36 @@
-"""Somebody else's collection in a Qdrant server. It is read, and never written."""
+"""Somebody else's collection in Qdrant: a server's or a local folder's. It is never written."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from unchunk.adapters.sources.fields import PAGES, Fields, Names, look_up
+from unchunk.adapters.sources.fields import PAGES, Fields, look_up
+from unchunk.adapters.sources.qdrant_clients import as_ours, awaited, connected, models
+from unchunk.adapters.sources.qdrant_filters import filter_of, within
+from unchunk.adapters.sources.qdrant_words import Place, SparseQuery, Words, words_by
 from unchunk.adapters.sources.reading import Record, first_chunks, read
 from unchunk.adapters.sources.vectors import checked, cosines, doubts
 from unchunk.domain import DocumentId
 from unchunk.errors import (
-    IndexUnavailableError,
     InvalidInputError,
-    InvalidSettingError,
-    MissingPartError,
-    NotFoundError,
     ProviderRefusedError,
-    UnchunkError,
+    ProviderUnavailableError,
 )
-from unchunk.ports import Among, Embedder, ForeignChunks, ForeignDocument, SourceNature, Vectors
-
-try:
-    import grpc  # type: ignore[import-untyped]  # has no types of its own
-    from qdrant_client import AsyncQdrantClient, models
-    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
-except ImportError as missing:
-    raise MissingPartError(
-        "the Qdrant client is not installed: pip install 'unchunk[qdrant]'"
-    ) from missing
+from unchunk.ports import (
+    Among,
+    Embedder,
+    ForeignChunks,
+    ForeignDocument,
+    Lexicon,
+    SourceNature,
+    Vectors,
+)
 
 _PAGE, _MOST = 1_000, 10_000
+# So many chunks are looked at to tell what made their vectors.
+_SAMPLE = 8
 
 
 async def open_qdrant(
@@ -44,44 +44,72 @@ async def open_qdrant(
     grpc_port: int | None = None,
     seconds: int = 30,
     sample: bool = True,
+    lexicon: Lexicon | None = None,
 ) -> "QdrantSource":
-    """The collection, after a look at whether `embedder` can have made its vectors.
+    """The collection of a server, or of a local folder where `url` is a path.
 
-    For that one of the chunks is embedded, whosever it is, unless `sample` is false.
-
-    `vector` names one of them, where they have names and there are several. With `grpc_port`
-    the server is spoken to by gRPC; it has `seconds` for an answer. The source belongs to the event loop that it was opened in;
-    the embedder stays the caller's.
+    With `grpc_port` the server is spoken to by gRPC; it has `seconds` for an answer. The source
+    belongs to the event loop that it was opened in. The rest is as for `over_client`.
     """
-    where = f"the Qdrant collection {collection!r}"
+    client = connected(url, api_key, grpc_port, seconds)
     try:
-        client = AsyncQdrantClient(
-            url=url,
-            api_key=api_key,
-            grpc_port=grpc_port or 6334,
-            prefer_grpc=grpc_port is not None,
-            timeout=seconds,
-            check_compatibility=False,
+        return await over_client(
+            client,
+            collection,
+            embedder,
+            fields,
+            vector=vector,
+            sample=sample,
+            lexicon=lexicon,
+            owns_client=True,
         )
-    except ValueError as error:
-        raise InvalidSettingError(f"{url!r} is no URL of a Qdrant server: {error}") from error
-    try:
-        with _ours(where):
-            info = await client.get_collection(collection)
-            using, parameters = _dense(info.config.params.vectors, vector, where)
-            embedder = checked(embedder, parameters.size, where)
-            some, _ = await client.scroll(collection, limit=1, with_vectors=True)
-        notes: list[str] = []
-        for record in some if sample else ():
-            text, kept = look_up(record.payload or {}, fields.text), _kept(record.vector, using)
-            if isinstance(text, str) and kept:
-                notes = await doubts(embedder, text, kept, where)
     except BaseException:
         await client.close()
         raise
-    is_cosine = parameters.distance == models.Distance.COSINE
+
+
+async def over_client(
+    client: Any,  # noqa: ANN401 theirs
+    collection: str,
+    embedder: Embedder | None,
+    fields: Fields = PAGES,
+    *,
+    vector: str | None = None,
+    sample: bool = True,
+    lexicon: Lexicon | None = None,
+    sparse: SparseQuery | None = None,
+    owns_client: bool = False,
+) -> "QdrantSource":
+    """The collection, by a client of the caller's, synchronous or not.
+
+    Looks whether `embedder` can have made its vectors. For that one of the chunks is embedded,
+    whosever it is, unless `sample` is false. `vector` names one of the collection's vectors,
+    where there are several. With a `lexicon` it can be searched by words, too; `sparse` makes
+    the questions for its sparse vectors, where the lexicon's words are not those in there. The
+    embedder and, without `owns_client`, the client stay the caller's.
+    """
+    where = f"the Qdrant collection {collection!r}"
+    client = awaited(client)
+    with as_ours(where):
+        info = await client.get_collection(collection)
+        using, parameters = _dense(info.config.params.vectors, vector, where)
+        embedder = checked(embedder, parameters.size, where)
+        some, _ = await client.scroll(collection, limit=_SAMPLE, with_vectors=True)
+    notes: list[str] = []
+    for record in some[:1] if sample else ():
+        text, kept = look_up(record.payload or {}, fields.text), _kept(record.vector, using)
+        if isinstance(text, str) and kept:
+            notes = await doubts(embedder, text, kept, where)
     return QdrantSource(
-        client, collection, embedder, fields, using=using, is_cosine=is_cosine, notes=tuple(notes)
+        client,
+        collection,
+        embedder,
+        fields,
+        using=using,
+        is_cosine=parameters.distance == models.Distance.COSINE,
+        notes=tuple(notes),
+        words=words_by(Place(client, collection, fields, where), info, some, lexicon, sparse),
+        owns_client=owns_client,
     )
 
 
@@ -90,7 +118,7 @@ class QdrantSource:
 
     def __init__(
         self,
-        client: AsyncQdrantClient,
+        client: Any,  # noqa: ANN401 theirs
         collection: str,
         embedder: Embedder,
         fields: Fields,
@@ -98,8 +126,11 @@ class QdrantSource:
         using: str,
         is_cosine: bool,
         notes: tuple[str, ...] = (),
+        words: Words | None = None,
+        owns_client: bool = True,
     ) -> None:
-        self._client = client
+        self._client, self._owns_client = client, owns_client
+        self._words = words
         self._collection = collection
         self._where = f"the Qdrant collection {collection!r}"
         self._embedder = embedder
@@ -119,11 +150,63 @@ class QdrantSource:
         limit: int,
         wanted: Mapping[DocumentId, Sequence[int]] | None = None,
     ) -> ForeignChunks:
-        these = _filter(self._fields, among, wanted, self._where)
+        these = filter_of(self._fields, among, wanted, self._where)
         if among.is_empty or limit < 1 or not self._can_have(wanted):
             return ForeignChunks()
+        records = list((await self._scored(question, these, limit)).values())
+        records.sort(key=lambda record: -(record.score or 0.0))
+        found = read(records, self._fields, among, self._where, wanted)
+        return ForeignChunks(found.chunks, self._doubts + found.notes)
+
+    async def search_words(self, question: str, among: Among, limit: int) -> ForeignChunks:
+        """One call more than finding them takes: for their cosines and what they say now."""
+        if self._words is None or among.is_empty or limit < 1:
+            return ForeignChunks()
+        with as_ours(self._where):
+            ranked = await self._words.rank(question, among, limit)
+        if not ranked.scores:
+            return ForeignChunks((), ranked.notes)
+        these = filter_of(self._fields, among, None, self._where)
+        ids = list(ranked.scores)
+        these = models.Filter(must=[these, models.HasIdCondition(has_id=ids)])
+        try:
+            records = await self._scored(question, these, len(ids))
+        except (ProviderUnavailableError, ProviderRefusedError):
+            every = await self._scroll(these, len(ids), payload=True)
+            records = {record.id: record for record in every}
+        best = {str(one): score for one, score in ranked.scores.items() if str(one) in records}
+        found = read([records[one] for one in best], self._fields, among, self._where)
+        chunks = (replace(one, word_score=best[one.id]) for one in found.chunks)
+        return ForeignChunks(tuple(chunks), ranked.notes + found.notes)
+
+    async def fetch(
+        self, wanted: Mapping[DocumentId, Sequence[int]], among: Among
+    ) -> ForeignChunks:
+        """One call; more only where a thousand chunks and more are wanted, or many are double."""
+        these = filter_of(self._fields, among, wanted, self._where)
+        if among.is_empty or not self._can_have(wanted):
+            return ForeignChunks()
+        records = await self._scroll(these, sum(map(len, wanted.values())), payload=True)
+        return read(records, self._fields, among, self._where, wanted)
+
+    async def documents(self, among: Among) -> list[ForeignDocument]:
+        these = filter_of(self._fields, among, None, self._where)
+        if among.is_empty or not self._fields.chunk_index:
+            return []
+        these = models.Filter(must=[these, within(self._fields, 0, 0)])
+        but_texts = models.PayloadSelectorExclude(exclude=list(self._fields.text))
+        records = await self._scroll(these, _PAGE, payload=but_texts, most=_MOST)
+        return first_chunks(records, self._fields, among, self._where)
+
+    async def close(self) -> None:
+        if self._owns_client:
+            with as_ours(self._where):
+                await self._client.close()
+
+    async def _scored(self, question: str, these: models.Filter, limit: int) -> dict[str, Record]:
+        """Chunks by their ids with their cosines, the nearest ones where there are more."""
         (row,) = await self._embedder.embed([question], "query")
-        with _ours(self._where):
+        with as_ours(self._where):
             reply = await self._client.query_points(
                 self._collection,
                 query=row.tolist(),
@@ -133,37 +216,10 @@ class QdrantSource:
                 with_payload=True,
                 with_vectors=not self._is_cosine,
             )
-        records = [
-            Record(str(point.id), point.payload or {}, self._score(point, row))
+        return {
+            str(point.id): Record(str(point.id), point.payload or {}, self._score(point, row))
             for point in reply.points
-        ]
-        if not self._is_cosine:
-            records.sort(key=lambda record: -(record.score or 0.0))
-        found = read(records, self._fields, among, self._where, wanted)
-        return ForeignChunks(found.chunks, self._doubts + found.notes)
-
-    async def fetch(
-        self, wanted: Mapping[DocumentId, Sequence[int]], among: Among
-    ) -> ForeignChunks:
-        """One call; more only where a thousand chunks and more are wanted, or many are double."""
-        these = _filter(self._fields, among, wanted, self._where)
-        if among.is_empty or not self._can_have(wanted):
-            return ForeignChunks()
-        records = await self._scroll(these, sum(map(len, wanted.values())), payload=True)
-        return read(records, self._fields, among, self._where, wanted)
-
-    async def documents(self, among: Among) -> list[ForeignDocument]:
-        these = _filter(self._fields, among, None, self._where)
-        if among.is_empty or not self._fields.chunk_index:
-            return []
-        these = models.Filter(must=[these, _within(self._fields, 0, 0)])
-        but_texts = models.PayloadSelectorExclude(exclude=list(self._fields.text))
-        records = await self._scroll(these, _PAGE, payload=but_texts, most=_MOST)
-        return first_chunks(records, self._fields, among, self._where)
-
-    async def close(self) -> None:
-        with _ours(self._where):
-            await self._client.close()
+        }
 
     def _can_have(self, wanted: Mapping[DocumentId, Sequence[int]] | None) -> bool:
         return wanted is None or bool(self._fields.chunk_index and any(wanted.values()))
@@ -178,7 +234,7 @@ class QdrantSource:
     ) -> list[Record]:
         records: list[Record] = []
         offset: Any = None
-        with _ours(self._where):
+        with as_ours(self._where):
             while True:
                 some, offset = await self._client.scroll(
                     self._collection,
@@ -217,114 +273,3 @@ def _dense(kept: Any, wanted: str | None, where: str) -> tuple[str, models.Vecto
     have = ", ".join(map(repr, sorted(dense)))
     wish = f"has no dense vector {wanted!r}" if wanted is not None else "has several dense vectors"
     raise InvalidInputError(f"{where} {wish}: name one of {have}")
-
-
-def _filter(
-    fields: Fields,
-    among: Among,
-    wanted: Mapping[DocumentId, Sequence[int]] | None,
-    where: str,
-) -> models.Filter:
-    must: list[Any] = [
-        models.FieldCondition(key=name, match=models.MatchValue(value=value))
-        for name, value in among.fields
-    ]
-    for what in ("documents", "titles", "content_types"):
-        if (values := getattr(among, what)) is not None:
-            names = getattr(fields, what[:-1])
-            if not names:
-                raise InvalidInputError(f"{where} cannot be searched by {what}: no field has them")
-            must.append(_one_of(names, values))
-    if wanted is not None:
-        must += _places(fields, wanted)
-    return models.Filter(must=must)
-
-
-def _places(fields: Fields, wanted: Mapping[DocumentId, Sequence[int]]) -> list[Any]:
-    """That it is one of those places.
-
-    Without indexes the server reads every chunk, and each condition costs again: so most chunks
-    are told apart by two simple ones, and only what is left is compared with each place.
-    """
-    asked = {document: sorted(set(indices)) for document, indices in wanted.items() if indices}
-    if not asked:
-        return []
-    every = sorted({at for indices in asked.values() for at in indices})
-    pairs: list[Any] = [
-        models.Filter(must=[_any_of(fields.document, [document]), _between(fields, indices)])
-        for document, indices in asked.items()
-    ]
-    return [
-        _any_of(fields.document, list(asked)),
-        _within(fields, every[0], every[-1]),
-        models.Filter(should=pairs),
-    ]
-
-
-def _one_of(names: Names, values: Sequence[str]) -> models.Filter:
-    """That the first of the fields that is there has one of the values."""
-    either: list[Any] = []
-    for at, name in enumerate(names):
-        absent: list[Any] = [
-            models.IsEmptyCondition(is_empty=models.PayloadField(key=before))
-            for before in names[:at]
-        ]
-        either.append(models.Filter(must=[*absent, _any_of((name,), values)]))
-    return models.Filter(should=either)
-
-
-def _any_of(names: Names, values: Sequence[str]) -> models.Filter:
-    """That any of the fields has one of the values, as text or as number."""
-    numbers = [int(value) for value in values if value.isdecimal() and len(value) < 19]
-    return models.Filter(
-        should=[
-            models.FieldCondition(key=name, match=models.MatchAny(any=some))
-            for name in names
-            for some in (list(values), numbers)
-            if some
-        ]
-    )
-
-
-def _within(fields: Fields, first: int, last: int) -> models.Filter:
-    """By a range: it finds an index that is kept as a fraction, too."""
-    return models.Filter(
-        should=[
-            models.FieldCondition(key=name, range=models.Range(gte=first, lte=last))
-            for name in fields.chunk_index
-        ]
-    )
-
-
-def _between(fields: Fields, indices: Sequence[int]) -> models.Filter:
-    runs: list[list[int]] = []
-    for at in indices:
-        if runs and runs[-1][1] == at - 1:
-            runs[-1][1] = at
-        else:
-            runs.append([at, at])
-    return models.Filter(should=[_within(fields, first, last) for first, last in runs])
-
-
-@contextmanager
-def _ours(where: str) -> Iterator[None]:
-    """Their errors as ours."""
-    try:
-        yield
-    except grpc.aio.AioRpcError as error:
-        raise _error(error.code(), str(error.details()), where) from error
-    except UnexpectedResponse as error:
-        raise _error(error.status_code, str(error), where) from error
-    except ResponseHandlingException as error:
-        raise _error(None, str(error), where) from error
-
-
-def _error(code: object, detail: str, where: str) -> UnchunkError:
-    detail = " ".join(detail.split())
-    if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, 401, 403):
-        return ProviderRefusedError(f"{where}: the server refuses: {detail}. Check its API key")
-    if code in (grpc.StatusCode.NOT_FOUND, 404):
-        return NotFoundError(f"{where} is not there: {detail}")
-    if code in (grpc.StatusCode.INVALID_ARGUMENT, 400, 422):
-        return InvalidInputError(f"{where} cannot be asked this: {detail}")
-    return IndexUnavailableError(f"{where} cannot be reached: {detail}")

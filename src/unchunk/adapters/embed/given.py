@@ -1,0 +1,131 @@
+"""Embedding models that a caller brings: objects with `encode` or `embed`, and callables."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from unchunk.domain import EmbedderIdentity, Terms
+from unchunk.errors import InvalidInputError, ProviderUnavailableError
+from unchunk.ports import Embedder, Role, Vectors
+
+# How much such a model reads is not known here; what it does with a longer text is its affair.
+_ANY_LENGTH = 2**31 - 1
+
+
+async def embedder_over(model: object, min_score: float) -> Embedder:
+    """The model as an `Embedder`; one of ours is taken as it is.
+
+    A text is embedded to learn the length of its vectors. `min_score` is the cosine below which
+    a hit means nothing.
+    """
+    if all(hasattr(model, name) for name in ("identity", "embed", "count_tokens")):
+        return cast("Embedder", model)
+    embedder = GivenEmbedder(model, min_score)
+    await embedder.measure()
+    return embedder
+
+
+async def sparse_query(model: object, question: str) -> Terms:
+    """A question as a sparse vector, by a model such as fastembed's `SparseTextEmbedding`.
+
+    What the model returns for a text has `indices` and `values`.
+    """
+    name = getattr(model, "__name__", type(model).__name__)
+    _, call = _calls(model, name)
+    found = await _called(call, [question])
+    for vector in found if isinstance(found, list | tuple) else [found]:
+        indices, values = (getattr(vector, it, None) for it in ("indices", "values"))
+        if indices is not None and values is not None and not callable(values):
+            pairs = sorted(zip(map(int, indices), map(float, values), strict=True))
+            return Terms(tuple(one for one, _ in pairs), tuple(weight for _, weight in pairs))
+        break
+    raise InvalidInputError(
+        f"the sparse embedding model {name!r} returned {type(found).__name__} for a list of one"
+        " text: it has to return one vector with indices and values"
+    )
+
+
+class GivenEmbedder:
+    """`Embedder` over a model that knows nothing of it.
+
+    `encode` (sentence-transformers), `embed` with or without `query_embed` (fastembed) or the
+    model itself is called with a list of texts and returns, or yields, a vector for each. What
+    blocks runs in a thread.
+    """
+
+    def __init__(self, model: object, min_score: float) -> None:
+        self._name = getattr(model, "__name__", type(model).__name__)
+        self._document, self._query = _calls(model, self._name)
+        self._min_score, self._dimensions = min_score, 0
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return EmbedderIdentity(
+            self._name, self._dimensions, _ANY_LENGTH, min_score=self._min_score
+        )
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Characters: there is no text with more tokens than these."""
+        return [len(text) for text in texts]
+
+    async def measure(self) -> None:
+        self._dimensions = (await self.embed(["text"], "query")).shape[1]
+
+    async def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        call = self._query if role == "query" else self._document
+        try:
+            rows = _rows(await _called(call, list(texts)))
+        except OSError as error:
+            message = f"the embedding model {self._name!r} does not answer: {error}"
+            raise ProviderUnavailableError(message) from error
+        if rows.ndim != 2 or len(rows) != len(texts):
+            raise InvalidInputError(
+                f"the embedding model {self._name!r} returned an array of shape {rows.shape} for a"
+                f" list of {len(texts)} texts: it has to return one vector for each text"
+            )
+        return rows
+
+    async def close(self) -> None:
+        """Nothing: the model stays the caller's."""
+
+
+Call = Callable[[list[str]], Any]
+
+
+def _calls(model: object, name: str) -> tuple[Call, Call]:
+    """What embeds documents, and what embeds questions."""
+    for method in ("encode", "embed"):
+        if callable(found := getattr(model, method, None)):
+            asks = getattr(model, "query_embed", None) if method == "embed" else None
+            return found, asks if callable(asks) else found
+    if callable(model):
+        return model, model
+    raise InvalidInputError(
+        f"the embedding model is a {name}, which has neither encode nor embed and cannot be called"
+    )
+
+
+async def _called(call: Call, texts: list[str]) -> object:
+    """What it returns, awaited and read to its end."""
+    if inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
+        getattr(call, "__call__", None)  # noqa: B004 - whether awaiting it is in its signature
+    ):
+        return await call(texts)
+    found = await asyncio.to_thread(_read, call, texts)
+    return await cast("Awaitable[object]", found) if inspect.isawaitable(found) else found
+
+
+def _read(call: Call, texts: list[str]) -> object:
+    """A generator works while it is read, so that is done in the thread, too."""
+    found = call(texts)
+    return list(found) if inspect.isgenerator(found) else found
+
+
+def _rows(found: object) -> Vectors:
+    if isinstance(found, list | tuple):
+        found = [np.asarray(one, np.float32) for one in found]
+    rows = np.asarray(found, np.float32)
+    return rows[np.newaxis] if rows.ndim == 1 else rows

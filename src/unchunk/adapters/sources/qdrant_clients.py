@@ -1,0 +1,150 @@
+"""Clients of Qdrant: our own for a server or a local folder, and those that a caller has.
+
+Where a client is synchronous, each of its calls runs in a thread. Their errors become ours.
+"""
+
+import asyncio
+import fcntl
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from unchunk.errors import (
+    IndexUnavailableError,
+    InvalidInputError,
+    InvalidSettingError,
+    MissingPartError,
+    NotFoundError,
+    ProviderRefusedError,
+    UnchunkError,
+)
+
+try:
+    import grpc  # type: ignore[import-untyped]  # has no types of its own
+    from qdrant_client import AsyncQdrantClient, models
+    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+except ImportError as missing:
+    raise MissingPartError(
+        "the Qdrant client is not installed: pip install 'unchunk[qdrant]'"
+    ) from missing
+
+__all__ = ["as_ours", "awaited", "collection_names", "connected", "models"]
+
+# What a source asks of a client.
+_NEEDED = ("get_collection", "get_collections", "query_points", "query_batch_points", "scroll")
+
+
+class ThreadedClient:
+    """A synchronous client with the face of an asynchronous one."""
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401 theirs
+        self._client = client
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        return partial(asyncio.to_thread, getattr(self._client, name))
+
+
+def awaited(client: Any) -> Any:  # noqa: ANN401 theirs
+    """A client of the caller's, with calls that can be awaited."""
+    lacking = [name for name in _NEEDED if not callable(getattr(client, name, None))]
+    if lacking:
+        raise InvalidInputError(
+            f"qdrant_client is a {type(client).__name__} without {lacking[0]}: give a QdrantClient"
+            " or an AsyncQdrantClient of qdrant-client 1.12 or newer"
+        )
+    return client if inspect.iscoroutinefunction(client.query_points) else ThreadedClient(client)
+
+
+async def collection_names(client: Any) -> list[str]:  # noqa: ANN401 theirs
+    with as_ours("Qdrant"):
+        found = await awaited(client).get_collections()
+    return sorted(one.name for one in found.collections)
+
+
+def connected(
+    place: str, api_key: str | None, grpc_port: int | None, seconds: int
+) -> AsyncQdrantClient:
+    """A client of a server by its URL, or of a local folder that a Qdrant client has filled."""
+    if "://" not in place:
+        return _local(Path(place))
+    try:
+        return AsyncQdrantClient(
+            url=place,
+            api_key=api_key,
+            grpc_port=grpc_port or 6334,
+            prefer_grpc=grpc_port is not None,
+            timeout=seconds,
+            check_compatibility=False,
+        )
+    except ValueError as error:
+        raise InvalidSettingError(f"{place!r} is no URL of a Qdrant server: {error}") from error
+
+
+def _local(folder: Path) -> AsyncQdrantClient:
+    # The client would make a missing one.
+    if not (folder / "meta.json").is_file():
+        raise NotFoundError(
+            f"there is no Qdrant in the folder {folder}: it has no meta.json; a server is named by"
+            " its URL, as in http://HOST:PORT"
+        )
+    open_elsewhere = IndexUnavailableError(
+        f"the Qdrant folder {folder} is open elsewhere: close it there, or ask a server"
+    )
+    # A client that is refused the lock leaves its file open.
+    if _is_locked(folder / ".lock"):
+        raise open_elsewhere
+    try:
+        return AsyncQdrantClient(path=str(folder))
+    except RuntimeError as error:
+        raise open_elsewhere from error
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with path.open("rb+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # the client says what is wrong
+    return False
+
+
+@contextmanager
+def as_ours(where: str) -> Iterator[None]:
+    """Their errors as ours."""
+    try:
+        yield
+    except grpc.RpcError as error:
+        raise _error(error.code(), str(error.details()), where) from error
+    except UnexpectedResponse as error:
+        raise _error(error.status_code, str(error), where) from error
+    except ResponseHandlingException as error:
+        raise _error(None, str(error), where) from error
+    except (ValueError, RuntimeError) as error:
+        if (ours := _local_error(str(error), where)) is None:
+            raise
+        raise ours from error
+
+
+def _error(code: object, detail: str, where: str) -> UnchunkError:
+    detail = " ".join(detail.split())
+    if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, 401, 403):
+        return ProviderRefusedError(f"{where}: the server refuses: {detail}. Check its API key")
+    if code in (grpc.StatusCode.NOT_FOUND, 404):
+        return NotFoundError(f"{where} is not there: {detail}")
+    if code in (grpc.StatusCode.INVALID_ARGUMENT, 400, 422):
+        return InvalidInputError(f"{where} cannot be asked this: {detail}")
+    return IndexUnavailableError(f"{where} cannot be reached: {detail}")
+
+
+def _local_error(message: str, where: str) -> UnchunkError | None:
+    """What a client without a server says, which has no codes."""
+    if message.startswith("Collection ") and message.endswith(" not found"):
+        return NotFoundError(f"{where} is not there")
+    if "closed" in message:
+        return IndexUnavailableError(f"{where} cannot be reached: its client is closed")
+    return None

@@ -1,0 +1,180 @@
+"""Searching a Qdrant collection by words: by its own sparse vectors, its text index, or a scan."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from qdrant_client import models
+
+from unchunk.adapters.sources.fields import Fields, look_up
+from unchunk.adapters.sources.qdrant_filters import filter_of
+from unchunk.adapters.sources.reading import Record
+from unchunk.adapters.sources.words import Ranked, Row, ScannedWords, WordIndex, words_of
+from unchunk.domain import Terms
+from unchunk.ports import Among, Lexicon
+
+SparseQuery = Callable[[str], Awaitable[Terms]]
+"""A question as a sparse vector."""
+
+_PAGE = 1_000
+# Chunks that are read for one word of a question; a word that is in more of them tells little.
+_EACH = 256
+# Sparse vectors are BM25 over words like ours if they share this part of a text's terms.
+_ALIKE = 0.5
+
+
+class Place(NamedTuple):
+    """A collection: by which client, under which name, stored how, and called what in messages."""
+
+    client: Any
+    collection: str
+    fields: Fields
+    where: str
+
+    def filter(self, among: Among) -> models.Filter:
+        return filter_of(self.fields, among, None, self.where)
+
+
+class Words(Protocol):
+    async def rank(self, question: str, among: Among, limit: int) -> Ranked: ...
+
+
+def words_by(
+    place: Place,
+    info: models.CollectionInfo,
+    sample: Sequence[models.Record],
+    lexicon: Lexicon | None,
+    sparse: SparseQuery | None = None,
+) -> Words | None:
+    """The best way there is to search a collection by words; None if there is no lexicon."""
+    if using := _sparse(info, sample, place.fields, lexicon, given=sparse is not None):
+
+        async def by_lexicon(question: str) -> Terms:
+            assert lexicon is not None, "its terms were compared"
+            return lexicon.query(question)
+
+        return SparseWords(place, using, sparse or by_lexicon)
+    if lexicon is None:
+        return None
+    for name in place.fields.text:
+        indexed = (info.payload_schema or {}).get(name)
+        if indexed is not None and indexed.data_type == models.PayloadSchemaType.TEXT:
+            total = info.points_count or 0
+            return IndexedWords(place, name, total, lexicon)
+    text = place.fields.text
+    advice = f": a full-text index on {text[0]!r} lets all be" if text else ""
+    scan = _Scan(place)
+    return ScannedWords(scan.pages, lexicon, place.fields, place.where, advice=advice)
+
+
+def _sparse(
+    info: models.CollectionInfo,
+    sample: Sequence[models.Record],
+    fields: Fields,
+    lexicon: Lexicon | None,
+    *,
+    given: bool,
+) -> str:
+    """The sparse vector that a question can be compared with; empty if there is none."""
+    names = sorted(info.config.params.sparse_vectors or {})
+    if given:
+        return names[0] if names else ""
+    for name in names if lexicon is not None else ():
+        shared = total = 0
+        for record in sample:
+            text = look_up(record.payload or {}, fields.text)
+            vector = record.vector.get(name) if isinstance(record.vector, dict) else None
+            if isinstance(text, str) and isinstance(vector, models.SparseVector) and lexicon:
+                terms = set(lexicon.document(text).ids)
+                total += len(terms)
+                shared += len(terms.intersection(vector.indices))
+        if total and shared >= _ALIKE * total:
+            return name
+    return ""
+
+
+class SparseWords:
+    """By the collection's sparse vectors, in one call."""
+
+    def __init__(self, place: Place, using: str, query: SparseQuery) -> None:
+        self._place, self._using, self._query = place, using, query
+
+    async def rank(self, question: str, among: Among, limit: int) -> Ranked:
+        terms = await self._query(question)
+        if not terms.ids:
+            return Ranked({})
+        reply = await self._place.client.query_points(
+            self._place.collection,
+            query=models.SparseVector(indices=list(terms.ids), values=list(terms.weights)),
+            using=self._using,
+            query_filter=self._place.filter(among),
+            limit=limit,
+            with_payload=False,
+        )
+        return Ranked({point.id: point.score for point in reply.points})
+
+
+class IndexedWords:
+    """By a full-text index, which finds chunks and does not rank them: that is done here.
+
+    One request reads some chunks for each word, a second counts the words that are in more.
+    """
+
+    def __init__(self, place: Place, name: str, total: int, lexicon: Lexicon) -> None:
+        self._place, self._name = place, name
+        self._total, self._lexicon = total, lexicon
+
+    async def rank(self, question: str, among: Among, limit: int) -> Ranked:
+        these = self._place.filter(among)
+        words = words_of(question, self._lexicon)
+        if not words:
+            return Ranked({})
+        filters = {
+            word: models.Filter(
+                must=[
+                    these,
+                    models.FieldCondition(key=self._name, match=models.MatchText(text=word)),
+                ]
+            )
+            for word in words
+        }
+        requests = [
+            models.QueryRequest(filter=one, limit=_EACH, with_payload=True)
+            for one in filters.values()
+        ]
+        replies = await self._place.client.query_batch_points(
+            self._place.collection, requests=requests
+        )
+        found = dict(zip(filters, replies, strict=True))
+        full = [word for word, reply in found.items() if len(reply.points) >= _EACH]
+        counts = await asyncio.gather(
+            *(
+                self._place.client.count(
+                    self._place.collection, count_filter=filters[word], exact=False
+                )
+                for word in full
+            )
+        )
+        frequencies = {words[word]: it.count for word, it in zip(full, counts, strict=True)}
+        index = WordIndex(self._lexicon, self._place.fields)
+        rows = {one.id: one.payload or {} for reply in replies for one in reply.points}
+        index.add([(key, Record(str(key), payload)) for key, payload in rows.items()])
+        best = index.best(question, Among(), limit, total=self._total, frequencies=frequencies)
+        return Ranked(best)
+
+
+class _Scan:
+    """All chunks of a collection, page by page."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    async def pages(self) -> AsyncIterator[Sequence[Row]]:
+        offset: Any = None
+        while True:
+            some, offset = await self._place.client.scroll(
+                self._place.collection, limit=_PAGE, offset=offset, with_payload=True
+            )
+            yield [(one.id, Record(str(one.id), one.payload or {})) for one in some]
+            if offset is None:
+                return

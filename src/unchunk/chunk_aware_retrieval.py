@@ -1,0 +1,134 @@
+"""Whole passages from a Qdrant collection, by a client and a model that you have already."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from unchunk.domain import ChunkingStrategy, OwnerId
+from unchunk.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from unchunk.retrieval.collection import Collection
+    from unchunk.retrieval.evidence import ReconstructedDocument
+    from unchunk.retrieval.retriever import Evidence
+
+
+class ChunkAwareRetriever:
+    """Search collections of a Qdrant client, and put the documents together again.
+
+    `qdrant_client` is a `QdrantClient` or an `AsyncQdrantClient`, of a server, a local folder or
+    memory. `embedding_model` is what embedded the chunks: an object with `encode` or `embed`, or
+    a function from a list of texts to a list of vectors, async or not. What blocks runs in a
+    thread. Neither is closed here, and nothing is written.
+
+    `collection_name` is searched where a call names none; without it, the only one there is.
+    `vector_name` is needed where a collection has several dense vectors. `fields` is a preset
+    (`pages`, `langchain`, `llama-index`) or which field holds what, `{"text": "body", ...}`. With
+    `owner_field`, only chunks are searched that carry `owner` there. `cut` is how the texts were
+    cut, if that is known. The same question is answered from memory for `cache_seconds`; 0 turns
+    that off. `language` is that of the search by words; `sparse_embedding_model` is needed only for
+    sparse vectors that are not BM25.
+    """
+
+    def __init__(
+        self,
+        qdrant_client: object,
+        embedding_model: object,
+        *,
+        collection_name: str = "",
+        vector_name: str = "",
+        fields: str | Mapping[str, str] = "pages",
+        owner_field: str = "",
+        owner: OwnerId = "",
+        cut: ChunkingStrategy | None = None,
+        language: str = "english",
+        cache_seconds: float = 300.0,
+        sparse_embedding_model: object = None,
+    ) -> None:
+        self._client, self._model = qdrant_client, embedding_model
+        self._sparse = sparse_embedding_model
+        self._name, self._vector, self._fields = collection_name, vector_name, fields
+        self._owner_field, self._owner, self._cut = owner_field, owner, cut
+        self._language, self._cache_seconds = language, cache_seconds
+        self._opened: dict[tuple[str, str], Collection] = {}
+
+    async def search_with_context(
+        self,
+        query: str,
+        collection_name: str = "",
+        *,
+        content_type: str | None = None,
+        limit: int = 10,
+        chunks_per_doc: int | None = 3,
+        include_adjacent: bool = True,
+        min_score: float | None = None,
+        adjacent_documents: int | None = None,
+        vector_name: str = "",
+    ) -> "list[ReconstructedDocument]":
+        """The documents that answer best, each with its best chunks and what stands around them.
+
+        `limit` counts documents, of which each is found by its `chunks_per_doc` best chunks. With
+        `include_adjacent`, the chunk before and the chunk behind each of these comes with it: for
+        all documents, or for the first `adjacent_documents`. Chunks whose cosine is below
+        `min_score` are left out. None stands for the model's own threshold, 0.5 where it has none,
+        and lets chunks in that have the question's words.
+        """
+        collection = await self.collection(collection_name, vector_name)
+        return await collection.search_with_context(
+            query,
+            limit,
+            chunks_per_doc,
+            include_adjacent,
+            min_score,
+            content_type=content_type,
+            adjacent_documents=adjacent_documents,
+        )
+
+    async def retrieve(self, question: str, collection_name: str = "") -> "Evidence":
+        """Passages, or full documents where the question asks for them, with the reasons."""
+        return await (await self.collection(collection_name)).retrieve(question)
+
+    async def rag_search(
+        self,
+        query: str,
+        use_chunk_aware: bool = True,
+        limit: int = 10,
+        show_content: bool = True,
+        *,
+        collection_name: str = "",
+    ) -> str:
+        """The documents that answer best as one text, for a model that calls this as a tool."""
+        collection = await self.collection(collection_name)
+        return await collection.rag_search(query, use_chunk_aware, limit, show_content)
+
+    async def collection(self, collection_name: str = "", vector_name: str = "") -> "Collection":
+        """One of the client's collections, opened when it is first asked for."""
+        from unchunk.wiring.collections import collection_of_client  # noqa: PLC0415
+
+        name = collection_name or self._name or await self._only_name()
+        vector = vector_name or self._vector
+        if (name, vector) not in self._opened:
+            self._opened[name, vector] = await collection_of_client(
+                self._client,
+                self._model,
+                name,
+                fields=self._fields,
+                owner_field=self._owner_field,
+                owner=self._owner,
+                cut=self._cut,
+                vector=vector,
+                language=self._language,
+                cache_seconds=self._cache_seconds,
+                sparse=self._sparse,
+            )
+        return self._opened[name, vector]
+
+    async def _only_name(self) -> str:
+        from unchunk.wiring.collections import names_of_client  # noqa: PLC0415
+
+        names = await names_of_client(self._client)
+        if len(names) == 1:
+            return names[0]
+        raise InvalidInputError(
+            f"the Qdrant client has {len(names)} collections"
+            f" ({', '.join(names[:10]) or 'none'}): name one as collection_name"
+        )
