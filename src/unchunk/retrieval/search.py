@@ -14,6 +14,7 @@ from unchunk.domain import (
     Version,
     Within,
 )
+from unchunk.errors import NotFoundError
 from unchunk.ports import Catalog, Lexicon, OpenSpace
 from unchunk.retrieval.fusion import Fusion, best_first, by_rank
 from unchunk.retrieval.shelf import (
@@ -21,6 +22,7 @@ from unchunk.retrieval.shelf import (
     Candidate,
     Card,
     Dropped,
+    Layout,
     Metadata,
     MovedError,
     Piece,
@@ -136,6 +138,25 @@ class LibraryShelf:
                     raise MovedError
                 sheets[document] = _sheet(here, where.pages)
         return sheets
+
+    async def layouts(
+        self, owner: OwnerId, wanted: Sequence[tuple[DocumentId, int]]
+    ) -> dict[DocumentId, Layout]:
+        there = await self._catalog.open(owner, {document: () for document, _ in wanted})
+        layouts = {}
+        for document, generation in wanted:
+            if document not in there:
+                continue
+            version = there[document].version
+            if version.generation != generation:
+                raise MovedError
+            try:
+                chunks = await self._catalog.chunks(version)
+                _, headings = await self._catalog.outline(version)
+            except NotFoundError:
+                raise MovedError from None
+            layouts[document] = Layout(chunks, headings)
+        return layouts
 
     async def cards(self, owner: OwnerId) -> list[Card]:
         return [
