@@ -142,6 +142,9 @@ class EngineBeside:
             much.include_adjacent,
             much.min_score,
             much.budget,
+            much.full_documents,
+            much.full_length,
+            much.hits,
         )
         return read(Evidence, await self._call("retrieve", looking))
 

@@ -68,11 +68,21 @@ class Looking:
     include_adjacent: bool = True
     min_score: float | None = None
     budget: int | None = None
+    full_documents: int = 3
+    full_length: int | None = None
+    hits: int | None = None
 
     @property
     def amount(self) -> Amount:
         return Amount(
-            self.limit, self.chunks_per_doc, self.include_adjacent, self.min_score, self.budget
+            self.limit,
+            self.chunks_per_doc,
+            self.include_adjacent,
+            self.min_score,
+            self.budget,
+            full_documents=self.full_documents,
+            full_length=self.full_length,
+            hits=self.hits,
         )
 
 
