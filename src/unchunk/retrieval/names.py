@@ -44,7 +44,7 @@ def match_names(wanted: str, names: Sequence[str]) -> NameMatch:
 
     Exact; then but for case and how accents are written; then by a part: the end of its path,
     the name without its extension, without regard to what parts its words, and at last any
-    part. A name asked for with another extension than a document has is not that document.
+    part. Of several that a part fits, one that ends just so is meant. A name asked for with another extension than a document has is not that document.
     Equal names count once: who has several documents of one name must tell them apart.
     """
     known = tuple(dict.fromkeys(names))
@@ -58,7 +58,8 @@ def match_names(wanted: str, names: Sequence[str]) -> NameMatch:
         return _matched(wanted, met, "case")
     for fits in (_ends_alike(asked), _lacks_extension(asked), _reads_alike(asked), _has(asked)):
         if met := [name for name, plain in folded if fits(plain)]:
-            return _matched(wanted, met, "partial")
+            exact = [name for name in met if name.endswith(f"/{wanted}")]
+            return _matched(wanted, exact if len(exact) == 1 else met, "partial")
     return NameMatch(wanted, "none", _nearest(asked, folded))
 
 

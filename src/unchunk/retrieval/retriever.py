@@ -27,7 +27,7 @@ from unchunk.retrieval.shelf import (
 )
 from unchunk.retrieval.snippets import settled
 from unchunk.retrieval.sources import mentioned, path_of, several, with_citations
-from unchunk.retrieval.wholes import open_wholes, wanted_whole, wholes
+from unchunk.retrieval.wholes import beside_hits, open_wholes, wanted_whole, wholes
 
 _RELATED = 3
 
@@ -208,7 +208,10 @@ class ChunkAwareRetriever:
         tag = (
             tag_for(it.text for sheet in every for it in sheet.pieces.values()) if sheets else None
         )
-        whole, omitted = wholes(opened, amount, tag)
+        is_searched = not (named or plan.carried)
+        whole, omitted = wholes(
+            opened, beside_hits(look.drafts, wanted, amount) if is_searched else amount, tag
+        )
         room = amount.budget
         if room is not None:
             room -= sum(amount.measure(one.full_content) for one in whole)

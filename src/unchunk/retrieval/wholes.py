@@ -1,7 +1,7 @@
 """Full documents: which are wanted, which of their chunks to open, and how they share the room."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from unchunk.domain import DocumentId, Heading, OwnerId
@@ -10,7 +10,7 @@ from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.excerpts import by_importance, excerpt
 from unchunk.retrieval.looking import Look
 from unchunk.retrieval.query import QueryPlan
-from unchunk.retrieval.selection import NO_ROOM, Draft, Omission
+from unchunk.retrieval.selection import NO_ROOM, Draft, Omission, select
 from unchunk.retrieval.shelf import Card, Layout, Sheet, Shelf, Where
 
 _CUT = "too long to be shown whole"
@@ -20,6 +20,8 @@ _USUAL = 800
 _SPARE = 1.25
 # Where not even that is known, no more than this is looked for around each match.
 _FARTHEST = 64_000
+# Where a search chose the documents, its hits in others may keep this part of the room.
+_FOR_HITS = 4
 _SAMPLE = "what is said of the harbour " * 300
 
 
@@ -129,6 +131,18 @@ def wanted_whole(
             )
         )
     return wanted
+
+
+def beside_hits(drafts: Sequence[Draft], wanted: Sequence[Whole], amount: Amount) -> Amount:
+    """The amount for whole documents, less the room for what was found in others."""
+    if amount.budget is None or not wanted:
+        return amount
+    whole = {one.document for one in wanted}
+    others = [one for one in drafts if one.sheet.document not in whole]
+    room = amount.budget // _FOR_HITS
+    hits = select(others, reach=0, budget=room, measure=amount.measure).documents
+    taken = sum(amount.measure(one.full_content) for one in hits)
+    return replace(amount, budget=amount.budget - taken)
 
 
 def wholes(
