@@ -229,6 +229,47 @@ def test_more_of_an_answer_that_cited_nothing_asks_for_full_documents_too() -> N
     assert plan("Tell me more", history[0]).mode == "passages"
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "topic"),
+    [
+        ("Summarise this document", (), ""),
+        ("Give me a short overview of the main points, please", (), ""),
+        ("What are the main themes?", (), ""),
+        ("What is rules.md about?", ("rules.md",), ""),
+        ("Summarise the rules of the harbour", ("harbour-rules.md",), ""),
+        ("Summarise the rules of the harbour", ("story.md",), "the rules of the harbour"),
+        ("Explain: what does rules.md say of cranes?", ("rules.md",), "what does say of cranes?"),
+        # What an analytical word says, a text may say, too.
+        (
+            "Explain the relationship of Ahab and Ishmael",
+            (),
+            "the relationship of Ahab and Ishmael",
+        ),
+        ("What color is the house?", (), "What color is the house?"),
+    ],
+)
+def test_the_topic_is_what_remains_to_be_searched_for(
+    text: str, names: tuple[str, ...], topic: str
+) -> None:
+    assert ANALYZER.topic(text, names) == topic
+
+
+@given(TEXT, st.lists(st.text(max_size=8), max_size=3))
+def test_any_text_has_a_topic_of_its_own_words(text: str, names: list[str]) -> None:
+    made = ANALYZER.topic(text, names)
+    assert len(made) <= len(text)
+    assert made == " ".join(made.split())
+
+
+def test_what_a_document_is_about_needs_the_whole_of_it() -> None:
+    made = plan("What is the story of the harbour about?")
+    assert (made.mode, made.reasons) == (
+        "full documents",
+        ('"What is ... about" asks what it is about',),
+    )
+    assert plan("What is there to say about cranes?").mode == "passages"
+
+
 def test_without_a_history_nothing_is_a_follow_up() -> None:
     for question in ("Tell me more about them", "why?", "and in 2021?", "What else?"):
         made = plan(question)

@@ -369,6 +369,21 @@ def test_one_document_may_take_the_whole_budget_and_several_share_it_by_need(tal
     assert long > 9_000
 
 
+@pytest.mark.statement("003-27")
+def test_a_model_with_a_small_window_gets_less_and_both_ends_stay(home: Path) -> None:
+    def length(window: int) -> int:
+        chat = {"chat": "openai:scripted", "chat_url": "http://127.0.0.1:9/v1"}
+        with unchunk.open(home, embedder="hashing", chat_window=window, **chat) as library:
+            [one] = library.retrieve("What? source:logbook.md").documents
+        assert one.full_content.startswith("# The logbook")
+        assert one.full_content.endswith("ends with the storm of 1901.")
+        return len(one.full_content)
+
+    small, larger = length(3_000), length(5_000)
+    assert 2_000 < small < larger < 15_000
+    assert 15_000 < length(100_000) <= 24_000
+
+
 @pytest.mark.statement("003-25", "003-35")
 def test_the_length_of_one_document_can_be_set_to_8000_characters(talk: Talk) -> None:
     [source] = talk.retrieve("What? source:logbook.md", full_document_chars=8000)["sources"]

@@ -24,6 +24,7 @@ Mode = Literal["sources", "full documents", "passages"]
 READ_TURNS = 24
 _READ = 4_000
 _ABOUT = re.compile(r"(?i)\b(what(?:['’]s|\s+(?:is|are|was|were)))\b[^.?!]*\babout\W*\Z")
+_NAME_PARTS = re.compile(r"[\W_]+")
 _FILE_NAME = re.compile(r"\.[^\W_]{1,10}\Z")
 _CLAUSE_ENDS = frozenset(".,;:!?()\n—–。、，；：！？")
 
@@ -120,7 +121,7 @@ class QueryAnalyzer:
         for name in names:
             text = text.replace(name, " ") if _FILE_NAME.search(name) else text
         words = words_of(text)
-        own = {root(word.plain) for name in names for word in words_of(name.replace("_", " "))}
+        own = {root(one) for name in names for one in _NAME_PARTS.split(name.casefold())}
         asking = {
             at
             for listed, _ in self._indicators
