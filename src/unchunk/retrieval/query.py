@@ -49,7 +49,8 @@ class QueryPlan:
     `question` is as asked, without tags. `search_text` is the same, or for a question that
     leans on the ones before it, completed with the words that it lacks: what to search for
     beside the question, for either alone finds less. `carried` is the evidence of the answer
-    that a follow-up follows. `reasons` say why, for people.
+    that a follow-up follows. `reasons` say why, for people. The plan of an `Evidence` tells what
+    was really searched for, and of `carried` what the library has.
     """
 
     question: str
