@@ -8,6 +8,7 @@ from unchunk.retrieval.shelf import (
     Candidate,
     Card,
     Dropped,
+    Layout,
     Place,
     Ranked,
     Sheet,
@@ -81,6 +82,19 @@ class WrittenShelf:
                 },
             )
             for (document, _), indices in wanted.items()
+            if document in by_id
+        }
+
+    async def layouts(
+        self,
+        owner: OwnerId,  # noqa: ARG002 - there is one only
+        wanted: Sequence[tuple[DocumentId, int]],
+    ) -> dict[DocumentId, Layout]:
+        self.calls.append("layouts")
+        by_id = {sheet.document: sheet for sheet in self.sheets}
+        return {
+            document: Layout([it.chunk for _, it in sorted(by_id[document].pieces.items())], ())
+            for document, _ in wanted
             if document in by_id
         }
 

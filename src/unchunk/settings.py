@@ -87,6 +87,9 @@ class Settings:
     rag_enabled: bool = True
     top_k: int = 10
     max_context_chars: int = 24_000
+    context_chunks: int = 0
+    full_documents: int = 3
+    full_document_chars: int = 0
     detail_words: tuple[str, ...] = ()
     temporal_words: tuple[str, ...] = ()
     scope_words: tuple[str, ...] = ()

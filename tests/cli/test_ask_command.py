@@ -196,7 +196,7 @@ def test_json_is_the_answer_on_one_line() -> None:
 def test_why_tells_how_the_question_was_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run(f"Explain: {NIGHT}", "--why")
     assert '(the word "explain" asks for detail)\n' in done.stderr
-    assert f"(full documents; searched for: Explain: {NIGHT})\n" in done.stderr
+    assert f"(full documents; searched for: {NIGHT})\n" in done.stderr
     assert re.search(r"\(\d+ tokens were read, 8 written\)", done.stderr)
     assert "asks for detail" not in done.stdout
     assert "asks for more than passages" in run(NIGHT, "--why").stderr

@@ -150,7 +150,7 @@ def test_why_tells_the_plan_the_scores_and_what_was_left_out() -> None:
     told = run(f"Explain: {QUESTION}", "--why", "--limit", "1", "--chunks-per-doc", "1").output
     assert "Why: full documents" in told
     assert 'the word "explain" asks for detail' in told
-    assert "searched for: Explain: Who keeps the lighthouse?" in told
+    assert "searched for: Who keeps the lighthouse?" in told
     assert re.search(r"ranked by +by meaning +by words", told)
     assert re.search(r"pages\.pdf:\d+ +0\.\d{3} +[\d.]+ +\d+\. 0\.\d{3}", told)
     assert "Found and left out:" in told
@@ -171,6 +171,8 @@ def test_full_documents_and_excerpts_are_labelled() -> None:
     told = run(f"Explain: {QUESTION}", "--name", "short.md").output
     assert "Content (full document):" in told
     told = run(f"{QUESTION} source:long.txt").output
+    assert "Content (full document):" in told
+    told = run(f"{QUESTION} source:long.txt", "--full-chars", "3000").output
     assert "Content (excerpt):" in told
     assert re.search(
         r"^left out of long\.txt: chunks [\d,-]+: too long to be shown", told, re.MULTILINE

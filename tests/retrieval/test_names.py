@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unchunk.retrieval.names import NameMatch, match_names
+from unchunk.retrieval.names import NameMatch, match_names, mentions
 
 NAMES = (
     "contracts/a.md",
@@ -108,3 +108,38 @@ def test_a_hundred_thousand_names_are_searched_in_seconds() -> None:
     match = match_names("documnet number 555.pdf", names)
     assert match.names[0] == "folder 55/document number 555.pdf"
     assert time.process_time() - started < 10
+
+
+PATHS = ["report.pdf", "annual report.pdf", "a/plan.md", "b/plan.md", "Über uns.pdf", "notes"]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("What does report.pdf say?", {"report.pdf": ["report.pdf"]}),
+        ("In 'REPORT.PDF'?", {"REPORT.PDF": ["report.pdf"]}),
+        ("The annual report.pdf says?", {"annual report.pdf": ["annual report.pdf"]}),
+        ("What is in plan.md.", {"plan.md": ["a/plan.md", "b/plan.md"]}),
+        (
+            "What is in a\\plan.md and report.pdf?",
+            {"a\\plan.md": ["a/plan.md"], "report.pdf": ["report.pdf"]},
+        ),
+        ("u\u0308ber uns.pdf?", {"u\u0308ber uns.pdf": ["Über uns.pdf"]}),
+        ("What do my notes say?", {}),
+        ("https://example.org/report.pdf or myreport.pdf, report.pdf.bak, report.pdfs", {}),
+    ],
+)
+def test_file_names_are_found_in_a_question(question: str, found: dict[str, list[str]]) -> None:
+    assert {one.text: list(one.paths) for one in mentions(question, PATHS)} == found
+
+
+@given(st.text(max_size=80) | st.text("report.pdf an\u0308/ '", max_size=40))
+def test_a_mention_stands_in_the_question(question: str) -> None:
+    for one in mentions(question, PATHS):
+        assert one.text in question
+        assert set(one.paths) <= set(PATHS)
+
+
+def test_of_names_that_differ_in_case_the_one_that_is_written_so_is_meant() -> None:
+    assert match_names("a.md", ["x/A.md", "x/a.md"]).names == ("x/a.md",)
+    assert match_names("A.MD", ["x/A.md", "x/a.md"]).result == "several"

@@ -90,6 +90,10 @@ def test_a_question_of_tags_alone_asks_for_those_documents() -> None:
         ("Why source:e\u0301.md source:\u00e9.md", "Why", "\u00e9.md"),
         ('Why source:"open and more', "Why and more", "open"),
         ("first source:a.md\n\nsecond", "first\n\nsecond", "a.md"),
+        ("What is said? source: rules.md", "What is said?", "rules.md"),
+        ('Why source: "annual report.pdf"?', "Why?", "annual report.pdf"),
+        ("Compare source: a.txt and source: b.txt.", "Compare.", "a.txt|b.txt"),
+        ("why source: source:a.md here", "why here", "a.md"),
     ],
 )
 def test_tags_are_taken_out(text: str, rest: str, names: str) -> None:
@@ -101,6 +105,9 @@ def test_tags_are_taken_out(text: str, rest: str, names: str) -> None:
     [
         "resource:x outsource:y",
         "source: foo",
+        "His source: Mr. Smith. The source: 3.5 percent, source: e.g. this",
+        "Source: https://example.org/a.pdf",
+        'a source: "a friend"',
         "What is a source:",
         "--source:foo and -source:foo",
         "http://source:8080/a https://example.org/?source:foo x.source:y",
@@ -215,10 +222,52 @@ def test_a_follow_up_that_only_refers_back_asks_for_passages() -> None:
     assert made.reasons[0] == '"he" refers back to the question before'
 
 
-def test_more_of_an_answer_that_cited_nothing_asks_for_passages() -> None:
-    history = (Turn("user", "Who is Ahab?"), Turn("assistant", "I do not know."))
+def test_more_of_an_answer_that_cited_nothing_asks_for_full_documents_too() -> None:
+    history = (Turn("user", "Who is Ahab?"), Turn("assistant", "A captain."))
     made = plan("Tell me more", *history)
-    assert (made.mode, made.follow_up, made.carried) == ("passages", True, ())
+    assert (made.mode, made.follow_up, made.carried) == ("full documents", True, ())
+    assert plan("Tell me more", history[0]).mode == "passages"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "topic"),
+    [
+        ("Summarise this document", (), ""),
+        ("Give me a short overview of the main points, please", (), ""),
+        ("What are the main themes?", (), ""),
+        ("What is rules.md about?", ("rules.md",), ""),
+        ("Summarise the rules of the harbour", ("harbour-rules.md",), ""),
+        ("Summarise the rules of the harbour", ("story.md",), "the rules of the harbour"),
+        ("Explain: what does rules.md say of cranes?", ("rules.md",), "what does say of cranes?"),
+        # What an analytical word says, a text may say, too.
+        (
+            "Explain the relationship of Ahab and Ishmael",
+            (),
+            "the relationship of Ahab and Ishmael",
+        ),
+        ("What color is the house?", (), "What color is the house?"),
+    ],
+)
+def test_the_topic_is_what_remains_to_be_searched_for(
+    text: str, names: tuple[str, ...], topic: str
+) -> None:
+    assert ANALYZER.topic(text, names) == topic
+
+
+@given(TEXT, st.lists(st.text(max_size=8), max_size=3))
+def test_any_text_has_a_topic_of_its_own_words(text: str, names: list[str]) -> None:
+    made = ANALYZER.topic(text, names)
+    assert len(made) <= len(text)
+    assert made == " ".join(made.split())
+
+
+def test_what_a_document_is_about_needs_the_whole_of_it() -> None:
+    made = plan("What is the story of the harbour about?")
+    assert (made.mode, made.reasons) == (
+        "full documents",
+        ('"What is ... about" asks what it is about',),
+    )
+    assert plan("What is there to say about cranes?").mode == "passages"
 
 
 def test_without_a_history_nothing_is_a_follow_up() -> None:

@@ -299,29 +299,114 @@ def test_keywords_bring_the_full_documents_of_the_three_best_and_passages_of_the
     assert [hit.chunk_index for hit in a.chunks] == [1, 5, 9]
 
 
-def test_a_very_long_file_is_cut_around_its_matches_and_labelled_an_excerpt() -> None:
+def test_a_very_long_file_keeps_both_ends_and_its_matches_and_is_labelled_an_excerpt() -> None:
     text, sheet = book("long.txt", 1000)
-    evidence = ask(WrittenShelf([sheet], alike("long.txt", [500, 100])), EXPLAIN)
+    shelf = WrittenShelf([sheet], alike("long.txt", [500, 100]))
+    evidence = ask(shelf, EXPLAIN, Amount(budget=8000))
     [one] = evidence.documents
     assert one.kind == "excerpt"
     assert 7000 < len(one.full_content) <= 8000
     assert [hit.chunk_index for hit in one.chunks] == [100, 500]
     assert without_marks(one) == "".join(text[p.start : p.end] for p in one.passages)
-    assert not one.full_content.startswith(text[:100])
+    assert one.full_content.startswith(text[:1000])
+    assert one.full_content.endswith(text[-1000:])
     [omission] = evidence.omitted
     shown = {at for first, last in coverage(one) for at in range(first, last + 1)}
     left_out = {at for first, last in omission.chunks for at in range(first, last + 1)}
     assert shown | left_out == set(range(1000))
     assert not shown & left_out
-    assert omission.reason == "too long to be shown whole: cut around what was found"
+    assert omission.reason == "too long to be shown whole"
 
 
-def test_a_very_long_file_that_is_named_and_has_no_match_is_cut_from_its_beginning() -> None:
+@pytest.mark.parametrize("amount", [Amount(budget=8000), Amount(full_length=8000)])
+def test_a_very_long_file_that_is_named_and_has_no_match_keeps_its_beginning_and_its_end(
+    amount: Amount,
+) -> None:
     text, sheet = book("long.txt", 1000)
-    evidence = ask(WrittenShelf([sheet], ()), "What is said? source:long.txt")
+    evidence = ask(WrittenShelf([sheet], ()), "What is said? source:long.txt", amount)
     [one] = evidence.documents
-    assert (one.kind, one.full_content) == ("excerpt", text[:8000])
-    assert [it.chunks for it in evidence.omitted] == [((80, 999),)]
+    [(_, opening), (ending, _)] = coverage(one)
+    mark = f"\n[... chunks {opening + 1}-{ending - 1} omitted ...]\n"
+    assert one.kind == "excerpt"
+    assert one.full_content == text[: 100 * opening + 100] + mark + text[100 * ending :]
+    assert 7800 < len(one.full_content) <= 8000
+    assert [it.chunks for it in evidence.omitted] == [((opening + 1, ending - 1),)]
+
+
+def test_one_long_document_may_take_the_whole_budget() -> None:
+    text, sheet = book("long.txt", 200)
+    for budget, kind in ((len(text), "full document"), (len(text) - 1, "excerpt")):
+        evidence = ask(WrittenShelf([sheet], ()), "What? source:long.txt", Amount(budget=budget))
+        [one] = evidence.documents
+        assert one.kind == kind
+        assert budget - 200 <= len(one.full_content) <= budget
+
+
+def test_a_short_document_leaves_its_room_to_the_longer_ones() -> None:
+    sheets = [book("a.txt", 5)[1], book("b.txt", 200)[1], book("c.txt", 100)[1]]
+    question = "Compare source:b.txt source:a.txt source:c.txt"
+    evidence = ask(WrittenShelf(sheets, ()), question, Amount(budget=10_000))
+    sizes = {one.name: len(one.full_content) for one in evidence.documents}
+    assert [*sizes] == ["b.txt", "a.txt", "c.txt"]
+    assert sizes["a.txt"] == 500
+    assert all(4500 <= sizes[name] <= 4950 for name in ("b.txt", "c.txt"))
+
+
+def test_words_that_only_ask_for_a_summary_match_nothing() -> None:
+    text, sheet = book("rules.md", 100)
+    shelf = WrittenShelf([sheet], alike("rules.md", [50]))
+    for question in (
+        "Summarise this document source:rules.md",
+        "What is rules.md about?",
+        "Give me the gist of rules.md, please",
+    ):
+        evidence = ask(shelf, question, Amount(budget=3000))
+        [one] = evidence.documents
+        assert one.chunks == ()
+        assert len(coverage(one)) == 2
+        assert one.full_content.startswith(text[:1000])
+    assert shelf.searched == []
+    evidence = ask(shelf, "Explain the mooring fees source:rules.md", Amount(budget=3000))
+    assert shelf.searched == ["the mooring fees"]
+    assert [it.chunk_index for it in evidence.documents[0].chunks] == [50]
+
+
+def test_a_file_name_in_a_question_names_a_document_and_stays_in_the_question() -> None:
+    text, report = book("report.pdf", 20)
+    shelf = WrittenShelf([report, book("other.md", 20)[1]], alike("other.md", [3]))
+    for name in ("report.pdf", "'Report.PDF'"):
+        evidence = ask(shelf, f"What does {name} say about revenue?")
+        assert evidence.plan.mode == "sources"
+        assert evidence.plan.question == f"What does {name} say about revenue?"
+        assert [(it.name, it.full_content) for it in evidence.documents] == [("report.pdf", text)]
+    assert set(shelf.searched) == {
+        "What does say about revenue?",
+        "What does ' ' say about revenue?",
+    }
+
+
+def test_a_file_name_that_several_documents_have_is_noted_and_is_no_tag() -> None:
+    sheets = [replace(book("plan.md", 20)[1], folder=it, document=it) for it in ("a", "b")]
+    shelf = WrittenShelf([*sheets, book("other.md", 20)[1]], alike("other.md", [3]))
+    evidence = ask(shelf, "What does plan.md say?")
+    assert evidence.plan.mode == "passages"
+    assert evidence.notes == ("'plan.md' may be any of a/plan.md, b/plan.md: name one of them",)
+    assert ask(shelf, "What does b/plan.md say?").plan.sources == ("b/plan.md",)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is said of e.g. node.js and U.S. fees of 3.5 percent?",
+        "See https://example.org/report.pdf",
+        "What is in myreport.pdf and report.pdf.bak?",
+        "What does the report say?",
+    ],
+)
+def test_what_is_no_name_of_a_document_is_no_tag(question: str) -> None:
+    shelf = WrittenShelf([book("report.pdf", 20)[1]], alike("report.pdf", [3]))
+    evidence = ask(shelf, question)
+    assert (evidence.plan.mode, evidence.notes) == ("passages", ())
 
 
 TOLD = (
@@ -336,6 +421,34 @@ def test_a_follow_up_for_more_brings_the_full_document_that_was_cited() -> None:
     assert evidence.plan.follow_up
     assert evidence.plan.mode == "full documents"
     assert [(one.name, one.full_content) for one in evidence.documents] == [("keepers.txt", text)]
+
+
+def test_a_follow_up_brings_what_was_cited_first_and_in_full_and_then_the_others() -> None:
+    names = ("one.txt", "two.txt", "three.txt")
+    texts = {name: book(name, 20) for name in names}
+    shelf = WrittenShelf([it for _, it in texts.values()], alike("three.txt", [3]))
+    said = "It burns oil [id-two.txt:7; 8]. It was lit in 1871 [id-one.txt:2-3] [id-none:1]."
+    history = (Turn("user", "What does the lighthouse burn?"), Turn("assistant", said))
+    evidence = ask(shelf, "Tell me more about them", history=history)
+    carried = [
+        (f"id-{name}.txt", at) for name, at in (("two", 7), ("two", 8), ("one", 2), ("one", 3))
+    ]
+    assert evidence.plan.carried == tuple(carried)
+    assert [(one.name, one.kind) for one in evidence.documents] == [
+        ("two.txt", "full document"),
+        ("one.txt", "full document"),
+        ("three.txt", "passages"),
+    ]
+    assert evidence.documents[0].full_content == texts["two.txt"][0]
+
+
+def test_numbered_sources_below_an_answer_are_carried_too() -> None:
+    names = ("one.txt", "two.txt", "three.txt")
+    shelf = WrittenShelf([book(name, 20)[1] for name in names], alike("three.txt", [3]))
+    said = "It burns oil [2] and was lit in 1871 [1, 4].\n[1] one.txt, page 3\n[2] two.txt\n[3] three.txt"
+    history = (Turn("user", "What does the lighthouse burn?"), Turn("assistant", said))
+    evidence = ask(shelf, "Tell me more about them", history=history)
+    assert [one.name for one in evidence.documents] == ["two.txt", "one.txt", "three.txt"]
 
 
 def test_a_follow_up_that_refers_back_carries_the_evidence_and_its_neighbours_do_not_count() -> (

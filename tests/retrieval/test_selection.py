@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sheets import coverage, cuttings, even, prose, sheet_of, without_marks
-from unchunk.domain import ChunkingStrategy, Span
+from unchunk.domain import Span
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.reconstruct import merge, wanted
-from unchunk.retrieval.selection import GONE, NO_ROOM, NO_ROOM_BESIDE, Draft, excerpt, select
-from unchunk.text.chunking import chunk
+from unchunk.retrieval.selection import GONE, NO_ROOM, NO_ROOM_BESIDE, Draft, select
 from unchunk.text.tokens import get_encoding
 
 Cutting = tuple[str, list[Span]]
@@ -385,84 +384,3 @@ def test_tokens_are_counted_a_few_times_per_document_and_the_budget_is_used(shar
     assert calls <= 40
     # At most about one chunk, which is what did not fit, is left of the budget.
     assert budget - 350 <= used <= budget
-
-
-# ---- full documents
-
-
-@given(cuttings(), st.lists(st.integers(0, 25), max_size=5), st.integers(0, 200))
-@settings(max_examples=400, deadline=None)
-def test_an_excerpt_keeps_to_its_limit_and_to_the_text(
-    cutting: Cutting, hits: list[int], limit: int
-) -> None:
-    text, spans = cutting
-    document = excerpt(sheet_of(text, spans), dict.fromkeys(hits, 0.5), limit)
-    assert len(document.full_content) <= limit
-    for passage in document.passages:
-        assert passage.text == text[passage.start : passage.end]
-    assert without_marks(document) == "".join(one.text for one in document.passages)
-
-
-def test_a_document_within_the_limit_comes_back_whole() -> None:
-    text, spans = even(8, 1000)
-    document = excerpt(sheet_of(text, spans), {3: 0.8})
-    assert (document.full_content, document.kind) == (text, "full document")
-    assert hits_of(document) == {3}
-
-
-def test_a_longer_document_is_cut_around_its_match() -> None:
-    text, spans = even(100, 1000)
-    document = excerpt(sheet_of(text, spans), {50: 0.8})
-    assert document.kind == "excerpt"
-    assert coverage(document) == [(47, 54)]
-    assert document.full_content == text[47_000:55_000]
-
-
-def test_a_longer_document_is_cut_around_all_its_matches() -> None:
-    text, spans = even(100, 1000)
-    document = excerpt(sheet_of(text, spans), {10: 0.8, 60: 0.9}, limit=6100)
-    assert coverage(document) == [(9, 11), (59, 61)]
-    assert "[... chunks 12-58 omitted ...]" in document.full_content
-
-
-def test_matches_that_do_not_all_fit_leave_by_their_scores() -> None:
-    text, spans = even(100, 1000)
-    matches = {10: 0.2, 40: 0.9, 80: 0.5}
-    document = excerpt(sheet_of(text, spans), matches, limit=2100)
-    assert coverage(document) == [(40, 40), (80, 80)]
-
-
-def test_a_longer_document_without_matches_shows_its_beginning() -> None:
-    text, spans = even(100, 1000)
-    document = excerpt(sheet_of(text, spans), {}, limit=2500)
-    assert (document.full_content, document.kind) == (text[:2000], "excerpt")
-    assert document.chunks == ()
-
-
-def test_a_chunk_longer_than_the_limit_is_cut_and_marked() -> None:
-    text, spans = even(3, 1000)
-    document = excerpt(sheet_of(text, spans), {1: 0.5}, limit=300)
-    assert document.kind == "excerpt"
-    assert document.full_content.endswith("\n[... rest of chunk 1 omitted ...]")
-    assert excerpt(sheet_of(text, spans), {1: 0.5}, limit=3).passages == ()
-
-
-def test_an_excerpt_can_be_counted_in_tokens() -> None:
-    text = prose(60_000)
-    spans = chunk(text, ChunkingStrategy("chars", 1000, 150), boundaries="boundary")
-    document = excerpt(sheet_of(text, spans), {30: 0.8}, limit=2000, measure=tokens)
-    assert 1600 <= tokens(document.full_content) <= 2000
-    assert document.kind == "excerpt"
-
-
-def test_a_part_of_a_document_is_never_called_the_whole() -> None:
-    text, spans = even(10)
-    assert excerpt(sheet_of(text, spans, range(9)), {3: 0.5}).kind == "excerpt"
-
-
-def test_the_marks_of_an_excerpt_can_be_told_from_its_text() -> None:
-    text = "[... chunks 1-2 omitted ...]" + prose(9972)
-    spans = [Span(at, at + 100) for at in range(0, 10_000, 100)]
-    document = excerpt(sheet_of(text, spans), {0: 0.9, 50: 0.5}, limit=1000)
-    assert f"omitted, mark {document.tag} ...]" in document.full_content
-    assert len(document.full_content) <= 1000

@@ -61,6 +61,9 @@ def test_all_that_can_be_said_of_a_question_reaches_the_engine() -> None:
         "folders": ["b"],
         "names": ["n.txt"],
         "documents": ["d1"],
+        "context_chunks": 7,
+        "full_documents": 0,
+        "full_document_chars": 9000,
         "template": "question-first",
         "strict": True,
         "system_prompt": "You are terse.",
@@ -80,6 +83,7 @@ def test_all_that_can_be_said_of_a_question_reaches_the_engine() -> None:
     assert request.mode == "full documents"
     assert request.where == Where(documents=("d1",), folders=("a", "b"), names=("n.txt",))
     assert (request.template, request.strict) == ("question-first", True)
+    assert (request.limit, request.full_documents, request.full_document_chars) == (7, 0, 9000)
     assert request.system_prompt == "You are terse."
     sampling = request.sampling
     assert (sampling.model, sampling.temperature, sampling.max_tokens) == ("m", 0.5, 20)
@@ -101,6 +105,9 @@ def test_all_that_can_be_said_of_a_question_reaches_the_engine() -> None:
         ({"message": "q", "temperature": 3}, "temperature"),
         ({"message": "q", "max_tokens": 0}, "max_tokens"),
         ({"message": "q", "mode": "all"}, "mode"),
+        ({"message": "q", "context_chunks": 0}, "context_chunks"),
+        ({"message": "q", "full_documents": -1}, "full_documents"),
+        ({"message": "q", "full_document_chars": 0.5}, "full_document_chars"),
         ({"message": "q", "stop": ["x"] * 17}, "stop"),
         ({"messages": []}, "messages"),
         ({"messages": [{"content": "q"}]}, "messages.0.role"),

@@ -53,7 +53,7 @@ def test_all_about_an_answer_but_the_answer(client: httpx2.Client) -> None:
 def test_a_gap_is_opened_by_asking_with_its_chunks(client: httpx2.Client) -> None:
     [source] = retrieved(client).sources
     gap = source.gaps[0]
-    stretch = {"document": source.document} | gap.model_dump(exclude={"at", "end"})
+    stretch = {"document": source.document} | gap.model_dump(include={"first_chunk", "last_chunk"})
     for path in ("/api/retrieve", "/api/chat"):
         reply = client.post(path, json={"message": HERON, "include": [stretch]}).json()
         [more] = reply["sources"]

@@ -14,12 +14,11 @@ from unchunk.retrieval.marking import (
     citation,
     cited_id,
     fence,
-    gap_mark,
     named,
-    rest_mark,
     source_mark,
     tag_for,
 )
+from unchunk.retrieval.reconstruct import mark_of
 
 _BETWEEN = "\n\n"
 
@@ -61,20 +60,19 @@ def _words(document: ReconstructedDocument) -> Iterator[str]:
 
 
 def _shown(document: ReconstructedDocument, tag: str) -> str:
-    """A line that names it, then its passages with what is left out between them."""
+    """A line that names it, then its passages with what is left out around them."""
     [first, *others] = document.passages
     parts = [source_mark(_facts(document, None if others else first), tag)]
-    last = -1
+    gaps = iter(document.gaps)
+    # Only the mark before the first passage has no line end before it.
+    if document.gaps and not document.full_content.startswith("\n", document.gaps[0].at):
+        parts.append(mark_of(next(gaps), None, tag))
     for passage in document.passages:
-        if last >= 0:
-            parts.append(gap_mark(last + 1, passage.first_chunk - 1, tag))
         if others and (place := [*_place(passage)]):
             parts.append(source_mark(", ".join(["as above", *place]), tag))
         parts.append(_cited(document.document, passage, tag))
-        last = passage.last_chunk
-    if len(document.gaps) == len(document.passages):
-        # One more than there is between passages: the last was cut.
-        parts.append(rest_mark(last, tag))
+        if gap := next(gaps, None):
+            parts.append(mark_of(gap, passage, tag))
     return "\n".join(parts)
 
 

@@ -82,6 +82,10 @@ def _wanted(usual: Amount, request: ChatRequest) -> Amount:
         amount = replace(amount, limit=request.limit, hits=request.limit)
     if request.min_score is not None:
         amount = replace(amount, min_score=request.min_score)
+    if request.full_documents is not None:
+        amount = replace(amount, full_documents=request.full_documents)
+    if request.full_document_chars is not None:
+        amount = replace(amount, full_length=request.full_document_chars or None)
     return amount
 
 

@@ -160,5 +160,8 @@ def _asked(request: ChatRequest) -> dict[str, object]:
         "names": where.names,
         "documents": where.documents,
         "include": [one._asdict() for one in request.include],
+        "context_chunks": request.limit,
+        "full_documents": request.full_documents,
+        "full_document_chars": request.full_document_chars,
     }
-    return {name: value for name, value in said.items() if value or value is False}
+    return {name: it for name, it in said.items() if it or it is False or it == 0}

@@ -38,7 +38,9 @@ class ChatRequest:
     that is needed: what was said before is known. With `rag_enabled` False the messages go to the
     model as they are. `strict` refuses to answer without evidence. What is to `include` is part of
     the evidence whether a search finds it or not, as far as it is there and there is room. The
-    search finds at most `limit` chunks for it, none of them below `min_score`.
+    search finds at most `limit` chunks for it, none of them below `min_score`. At most
+    `full_documents` are sent whole where the question does not name them, each with at most
+    `full_document_chars`; 0 is as the budget allows.
     """
 
     messages: tuple[Message, ...]
@@ -53,6 +55,8 @@ class ChatRequest:
     include: tuple[Stretch, ...] = ()
     limit: int | None = None
     min_score: float | None = None
+    full_documents: int | None = None
+    full_document_chars: int | None = None
 
     def __post_init__(self) -> None:
         """Lists are taken, too, such as come out of JSON."""

@@ -13,6 +13,7 @@ from unchunk.cli.answers import Terminal
 from unchunk.cli.session import INTERRUPTED, Session
 from unchunk.errors import UnchunkError
 from unchunk.ports import Sampling
+from unchunk.retrieval.amount import MOST
 from unchunk.retrieval.shelf import Where
 
 
@@ -21,6 +22,9 @@ class Options(TypedDict):
     names: tuple[str, ...]
     full: bool
     passages: bool
+    chunks: int | None
+    full_documents: int | None
+    full_chars: int | None
     no_rag: bool
     strict: bool
     model: str
@@ -41,6 +45,19 @@ def asking(command: Callable[..., object]) -> Callable[..., object]:
             ),
             click.option("--full", is_flag=True, help="From whole documents, whatever it asks."),
             click.option("--passages", is_flag=True, help="From passages, whatever it asks."),
+            click.option(
+                "--chunks", type=click.IntRange(1, MOST), help="From at most so many chunks."
+            ),
+            click.option(
+                "--full-documents",
+                type=click.IntRange(0, MOST),
+                help="At most so many whole documents, if it names none.",
+            ),
+            click.option(
+                "--full-chars",
+                type=click.IntRange(0),
+                help="How long each of them may be; 0: as the budget allows.",
+            ),
             click.option("--no-rag", is_flag=True, help="Ask the model alone, not the documents."),
             click.option("--strict", is_flag=True, help="No answer where the documents have none."),
             click.option("--model", default="", help="Another model of the same provider."),
@@ -118,6 +135,9 @@ class Asking:
             sampling=Sampling(
                 options["model"], options["temperature"], options["max_tokens"], options["stop"]
             ),
+            limit=options["chunks"],
+            full_documents=options["full_documents"],
+            full_document_chars=options["full_chars"],
         )
 
 
@@ -127,5 +147,6 @@ def check(options: Options) -> None:
         raise click.UsageError("--full and --passages exclude each other")
     where = options["folders"] or options["names"]
     how = options["full"] or options["passages"] or options["strict"] or options["template"]
-    if options["no_rag"] and (where or how):
+    much = (options["chunks"], options["full_documents"], options["full_chars"])
+    if options["no_rag"] and (where or how or any(one is not None for one in much)):
         raise click.UsageError("--no-rag asks no documents: leave out what is said of them")

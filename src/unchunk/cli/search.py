@@ -14,7 +14,7 @@ from unchunk.cli.session import Session, plain, with_session
 from unchunk.cli.tables import hit_lines, table
 from unchunk.domain import ChunkingStrategy, Unit
 from unchunk.errors import InvalidStrategyError
-from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.amount import MOST, Amount
 from unchunk.retrieval.display import (
     card,
     content,
@@ -29,6 +29,7 @@ from unchunk.retrieval.followup import is_empty
 from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Candidate, Place, Where
 from unchunk.retrieval.words import words_of
+from unchunk.settings import Settings
 from unchunk.synchronous import SynchronousEngine
 from unchunk.wiring.collections import open_collection
 
@@ -45,6 +46,9 @@ class Options(TypedDict):
     no_adjacent: bool
     min_score: float | None
     budget: int | None
+    chunks: int | None
+    full_documents: int | None
+    full_chars: int | None
     folders: tuple[str, ...]
     names: tuple[str, ...]
     types: tuple[str, ...]
@@ -105,6 +109,17 @@ def _cut(
 @click.option("--no-adjacent", is_flag=True, help="Without the chunks beside the hits.")
 @click.option("--min-score", type=float, help="Leave out what is less near in meaning (-1 to 1).")
 @click.option("--budget", type=click.IntRange(1), help="At most so many characters in all.")
+@click.option("--chunks", type=click.IntRange(1, MOST), help="At most so many hits in all.")
+@click.option(
+    "--full-documents",
+    type=click.IntRange(0, MOST),
+    help="At most so many whole documents, if it names none.",
+)
+@click.option(
+    "--full-chars",
+    type=click.IntRange(0),
+    help="How long each of them may be; 0: as the budget allows.",
+)
 @click.option("--folder", "folders", multiple=True, help="Only in this folder; repeatable.")
 @click.option("--name", "names", multiple=True, help="Only in documents of this name; repeatable.")
 @click.option(
@@ -153,6 +168,7 @@ def search(session: Session, question: str, **options: Unpack[Options]) -> None:
         not options["no_adjacent"],
         options["min_score"],
         options["budget"],
+        **_full(session.settings, options),
     )
     with _searched(session, options) as searched:
         evidence = searched.retrieve(question, where=where, amount=amount)
@@ -168,12 +184,36 @@ def search(session: Session, question: str, **options: Unpack[Options]) -> None:
     _say_if_nothing(session, evidence.documents)
 
 
+class _Full(TypedDict):
+    hits: int | None
+    full_documents: int
+    full_length: int | None
+
+
+def _full(settings: Settings, options: Options) -> _Full:
+    """How many chunks and whole documents are wanted, and how long these may be."""
+    number, length = options["full_documents"], options["full_chars"]
+    if length is None:
+        length = settings.full_document_chars
+    if not length and options["budget"] is None:
+        # What nobody bounds is as long as what a model would be given.
+        length = settings.max_context_chars
+    return {
+        "hits": options["chunks"],
+        "full_documents": settings.full_documents if number is None else number,
+        "full_length": length or None,
+    }
+
+
 def _check(options: Options) -> None:
     """Refuse options that would do nothing."""
     if options["snippets"]:
         if options["why"] or options["no_content"] or options["no_adjacent"]:
             raise click.UsageError("--snippets are chunks as they are: leave the other options out")
-        if options["min_score"] is not None or options["budget"] is not None:
+        much = (options["min_score"], options["budget"], options["chunks"])
+        if any(
+            one is not None for one in (*much, options["full_documents"], options["full_chars"])
+        ):
             raise click.UsageError("--snippets has neither a score nor a budget to keep to")
     told = (options["named"], options["owner_field"], options["cut"], options["vector"])
     if options["collection"] is None and (any(told) or options["fields"] != _FIELDS):

@@ -15,7 +15,7 @@ class Amount:
 
     `min_score` None means what is sensible for the scorer. `budget` is in what `measure`
     counts, and None means no end. The first `full_documents` come whole where the question asks
-    for it, each cut around its matches at `full_length` characters. Where the best hit is worth 1,
+    for it, as the budget allows; `full_length` is how many characters each of them may have. Where the best hit is worth 1,
     what is worth less than `stop` is left out, neighbours too. With `hits`, no more chunks than that
     are found in all, and so no more passages. `adjacent_documents` is for how many documents, the
     best ones, neighbours are fetched; None means all.
@@ -28,7 +28,7 @@ class Amount:
     budget: int | None = None
     measure: Callable[[str], int] = len
     full_documents: int = 3
-    full_length: int = 8000
+    full_length: int | None = None
     also_see: bool = True
     stop: float = 0.0
     hits: int | None = None
@@ -47,5 +47,9 @@ def check(question: str, amount: Amount) -> None:
         raise InvalidInputError(f"hits {amount.hits} is less than 1")
     if amount.adjacent_documents is not None and amount.adjacent_documents < 0:
         raise InvalidInputError(f"adjacent_documents {amount.adjacent_documents} is less than 0")
+    if amount.full_documents < 0:
+        raise InvalidInputError(f"full_documents {amount.full_documents} is less than 0")
+    if amount.full_length is not None and amount.full_length < 1:
+        raise InvalidInputError(f"full_length {amount.full_length} is less than 1")
     if amount.min_score is not None and isnan(amount.min_score):
         raise InvalidInputError("min_score is no number")

@@ -46,6 +46,17 @@ EMPTY = _set(
     similar possible able well far further long
     """
 )
+# Words for a document and for its parts, which name none.
+DOCUMENTS = _set(
+    """
+    document documents doc docs file files text texts paper papers article articles report reports
+    book books story letter essay note notes memo manual guide page pages pdf chapter chapters
+    section sections content contents part parts paragraph paragraphs sentence sentences word words
+    line lines bullet bullets list outline point points key idea ideas message takeaway takeaways
+    short brief briefly concise quick simple plain top purpose topic topics subject deal deals cover
+    covers covered contain contains say says said tldr
+    """
+)
 
 
 def says_something(word: Word) -> bool:

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 from unchunk.domain import Chunk, DocumentId
 from unchunk.retrieval.shelf import FoundBy, Metadata
 
-# How much of a document came back: the parts that were found, all of it, or as much of it
-# around what was found as there is room for.
+# How much of a document came back: the parts that were found, all of it, or as much of it as
+# there is room for: its opening, its ending and what was found.
 Kind = Literal["passages", "full document", "excerpt"]
 
 
@@ -48,16 +48,20 @@ class Passage:
 
 
 class Gap(NamedTuple):
-    """What was left out between two passages, or of a chunk that had to be cut, behind it.
+    """Chunks that were left out before, between or behind passages; both ends included.
 
-    Its mark is `full_content[at:end]`, with the ends of lines around it: without the marks,
-    `full_content` is slices of the document.
+    Where a chunk had to be cut, its rest belongs to the gap behind it. The gap's mark is
+    `full_content[at:end]`, with the ends of lines around it: without the marks, `full_content` is
+    slices of the document. In an excerpt the mark names `headings` of what is left out, and tells
+    how many more there are.
     """
 
     first_chunk: int
     last_chunk: int
     at: int
     end: int
+    headings: tuple[str, ...] = ()
+    more_headings: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from unchunk.retrieval.evidence import Gap, ReconstructedDocument
-from unchunk.retrieval.marking import rest_mark
+from unchunk.retrieval.evidence import Kind, ReconstructedDocument
 from unchunk.retrieval.reconstruct import compose, merge
 from unchunk.retrieval.shelf import Sheet
 from unchunk.text.sentences import sentence_starts
@@ -39,28 +38,30 @@ def beginning(
     scores: Mapping[int, float],
     tag: str,
     fits: Callable[[str], bool],
+    *,
+    kind: Kind = "passages",
 ) -> ReconstructedDocument | None:
     """A chunk that is too long for its room, cut behind a sentence, else behind a word.
 
     A mark says that it is cut. None where so little fits that it says nothing.
     """
     piece = sheet.pieces[index]
-    text, mark = piece.text, f"\n{rest_mark(index, tag)}"
-    end = _last_fitting(text, sentence_starts(text), mark, fits)
+    text = piece.text
+
+    def cut(end: int) -> ReconstructedDocument:
+        chunk = piece.chunk._replace(end=piece.chunk.start + end)
+        short = replace(sheet, pieces={index: piece._replace(chunk=chunk, text=text[:end])})
+        return compose(short, merge(short, [index]), scores, kind, tag, is_cut=True)
+
+    end = _last_fitting(text, sentence_starts(text), lambda end: fits(cut(end).full_content))
     if not end:
         blanks = (at + 1 for at, sign in enumerate(text) if sign.isspace())
-        end = _last_fitting(text, blanks, mark, fits)
-    if end < _SHORTEST:
-        return None
-    chunk = piece.chunk._replace(end=piece.chunk.start + end)
-    short = replace(sheet, pieces={index: piece._replace(chunk=chunk, text=text[:end])})
-    one = compose(short, merge(short, [index]), scores, tag=tag)
-    gap = Gap(index, index, end, end + len(mark))
-    return replace(one, full_content=one.full_content + mark, gaps=(gap,))
+        end = _last_fitting(text, blanks, lambda end: fits(cut(end).full_content))
+    return None if end < _SHORTEST else cut(end)
 
 
-def _last_fitting(text: str, ends: Iterable[int], mark: str, fits: Callable[[str], bool]) -> int:
+def _last_fitting(text: str, ends: Iterable[int], fits: Callable[[int], bool]) -> int:
     first = len(text) - len(text.lstrip())
     places = [at for at in ends if first < at < len(text)]
-    number = most(lambda n: fits(text[: places[n - 1]] + mark), len(places))
+    number = most(lambda n: fits(places[n - 1]), len(places))
     return places[number - 1] if number else 0

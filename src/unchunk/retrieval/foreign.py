@@ -29,6 +29,7 @@ from unchunk.retrieval.shelf import (
     Card,
     Dropped,
     FoundBy,
+    Layout,
     Metadata,
     MovedError,
     Place,
@@ -221,6 +222,13 @@ class ForeignShelf:
             if not indices and (known := self._known.get((owner, document))):
                 sheets.setdefault(document, _sheet(document, [known], Joined({}), ()))
         return sheets
+
+    async def layouts(
+        self, owner: OwnerId, wanted: Sequence[tuple[DocumentId, int]]
+    ) -> dict[DocumentId, Layout]:
+        """None: the chunks would have to be fetched for that."""
+        del owner, wanted
+        return {}
 
     async def cards(self, owner: OwnerId) -> list[Card]:
         """Only documents that say how many chunks they have; how long they are, none does."""

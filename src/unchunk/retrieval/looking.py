@@ -95,7 +95,7 @@ class Looker:
         found = self._with_words(found, sheets, request, dropped)
         if self._reranker is not None and found:
             found = await self._read_again(self._reranker, found, sheets, request, notes)
-        kept, copied = _without_copies(found, sheets)
+        kept, copied = _without_copies(found, sheets, {document for document, _ in request.also})
         copied += [_named(one, sheets) for one in dropped if one.same_as in sheets]
         dropped = [one for one in dropped if one.same_as not in sheets]
         kept = _best(kept, request, dropped)
@@ -260,10 +260,18 @@ def _text(sheets: Mapping[DocumentId, Sheet], place: Place) -> str | None:
 
 
 def _without_copies(
-    found: Sequence[Candidate], sheets: Mapping[DocumentId, Sheet]
+    found: Sequence[Candidate],
+    sheets: Mapping[DocumentId, Sheet],
+    carried: Container[DocumentId] = (),
 ) -> tuple[list[Candidate], list[Dropped]]:
-    """Of documents that say the same, the one that was found first keeps all its hits."""
-    first = {it: at for at, it in enumerate(dict.fromkeys(one.place.document for one in found))}
+    """Of documents that say the same, the one that was found first keeps all its hits.
+
+    Those that are wanted anyway count as found before the others.
+    """
+    documents = sorted(
+        dict.fromkeys(one.place.document for one in found), key=lambda it: it not in carried
+    )
+    first = {it: at for at, it in enumerate(documents)}
     in_turn = sorted(found, key=lambda one: first[one.place.document])
     copied = copies([(one.place, one.score, _text(sheets, one.place) or "") for one in in_turn])
     twins = _twins(first, sheets)

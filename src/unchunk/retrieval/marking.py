@@ -7,7 +7,7 @@ of chunks or documents.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 _SHORTEST_TAG = 4
@@ -99,21 +99,31 @@ def tag_for(texts: Iterable[str]) -> str:
     return next(tag for tag in tags if not any(tag in text for text in bare))
 
 
-def gap_mark(first: int, last: int, tag: str = "") -> str:
-    """What stands for chunks that were left out between two passages.
+def gap_mark(
+    first: int, last: int, tag: str = "", headings: Sequence[str] = (), more_headings: int = 0
+) -> str:
+    """What stands for chunks that were left out, with the headings that stand there.
 
     Where the numbers leave none (`last` is `first` - 1), it is text that no chunk has.
+    `more_headings` is how many stand there beside those that are named.
     """
+    outline = _outline(headings, more_headings)
     if last < first:
-        return _mark(f"text between chunks {last} and {first} omitted", tag)
-    if first == last:
-        return _mark(f"chunk {first} omitted", tag)
-    return _mark(f"chunks {first}-{last} omitted", tag)
+        return _mark(f"text between chunks {last} and {first} omitted", tag, outline)
+    return _mark(f"{_chunks(first, last)} omitted", tag, outline)
 
 
-def rest_mark(chunk: int, tag: str = "") -> str:
-    """What stands for the end of a chunk that had to be cut short."""
-    return _mark(f"rest of chunk {chunk} omitted", tag)
+def rest_mark(
+    chunk: int,
+    tag: str = "",
+    last: int | None = None,
+    headings: Sequence[str] = (),
+    more_headings: int = 0,
+) -> str:
+    """What stands for the end of a chunk that had to be cut, and for those behind it up to `last`."""
+    behind = "" if last is None or last <= chunk else f" and {_chunks(chunk + 1, last)}"
+    outline = _outline(headings, more_headings)
+    return _mark(f"rest of chunk {chunk}{behind} omitted", tag, outline)
 
 
 def source_mark(words: str, tag: str = "") -> str:
@@ -150,8 +160,20 @@ def fence(text: str, tag: str = "") -> str:
     return f"<<<{name}\n{text}\n{name}>>>"
 
 
-def _mark(words: str, tag: str) -> str:
-    return f"[... {words}, mark {tag} ...]" if tag else f"[... {words} ...]"
+def _chunks(first: int, last: int) -> str:
+    return f"chunk {first}" if first == last else f"chunks {first}-{last}"
+
+
+def _outline(headings: Sequence[str], more: int) -> str:
+    named_here = [words for one in headings if (words := named(one))]
+    if not named_here:
+        return ""
+    others = f"; and {more} more" if more else ""
+    return f"; headings there: {'; '.join(named_here)}{others}"
+
+
+def _mark(words: str, tag: str, more: str = "") -> str:
+    return f"[... {words}, mark {tag}{more} ...]" if tag else f"[... {words}{more} ...]"
 
 
 def _has_forgery(text: str) -> bool:

@@ -16,6 +16,12 @@ _SEPARATORS = re.compile(r"[\W_]+")
 # No path that a system allows is longer.
 _LONGEST = 4_096
 _EXTENSION = re.compile(r"\.[^./\s]{1,10}\Z")
+# A name that stands further back in a question is not looked for.
+_READ = 10_000
+# Not "e.g.", "3.5" or "U.S.".
+_FILE = re.compile(r"(?:[\w)\]]\.(?=[0-9]*[^\W\d_])[^\W_]{2,10}|[^\W_]{2}\.[^\W\d_])(?![^\W_])")
+# A character with its accents.
+_CLUSTER = re.compile(r"(?s).[\u0300-\u036f]*")
 
 _Rule = Callable[[str], bool]
 
@@ -38,7 +44,7 @@ def match_names(wanted: str, names: Sequence[str]) -> NameMatch:
 
     Exact; then but for case and how accents are written; then by a part: the end of its path,
     the name without its extension, without regard to what parts its words, and at last any
-    part. A name asked for with another extension than a document has is not that document.
+    part. Of several that a part fits, one that ends just so is meant. A name asked for with another extension than a document has is not that document.
     Equal names count once: who has several documents of one name must tell them apart.
     """
     known = tuple(dict.fromkeys(names))
@@ -52,7 +58,8 @@ def match_names(wanted: str, names: Sequence[str]) -> NameMatch:
         return _matched(wanted, met, "case")
     for fits in (_ends_alike(asked), _lacks_extension(asked), _reads_alike(asked), _has(asked)):
         if met := [name for name, plain in folded if fits(plain)]:
-            return _matched(wanted, met, "partial")
+            exact = [name for name in met if name.endswith(f"/{wanted}")]
+            return _matched(wanted, exact if len(exact) == 1 else met, "partial")
     return NameMatch(wanted, "none", _nearest(asked, folded))
 
 
@@ -123,3 +130,66 @@ def _nearest(asked: str, folded: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     rated = [(likeness(pair), pair[0]) for pair in shortlist]
     best = nlargest(_SUGGESTED, (one for one in rated if one[0] >= _NEAR), key=lambda one: one[0])
     return tuple(name for _, name in best)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A file name in a question, as it stands there, with the paths that it may mean."""
+
+    text: str
+    paths: tuple[str, ...]
+
+
+def mentions(question: str, paths: Sequence[str]) -> list[Mention]:
+    """The names with an extension that stand in a question, quoted or not, in their order.
+
+    A path is meant by itself, by its last part, or by any parts of its end. Case and how accents
+    are written do not count. Where one name is the end of another, the longer one is meant.
+    """
+    if not may_mention(question):
+        return []
+    plain, places = _folded_places(question[:_READ])
+    found: dict[tuple[int, int], list[str]] = {}
+    for path in dict.fromkeys(paths):
+        form = _folded(path)
+        while _EXTENSION.search(form) and (form := form.strip("/ ")):
+            at = plain.find(form)
+            while at >= 0:
+                if _stands_alone(plain, at, at + len(form)):
+                    found.setdefault((at, at + len(form)), []).append(path)
+                at = plain.find(form, at + 1)
+            form = form.partition("/")[2]
+    kept: list[Mention] = []
+    behind = 0
+    for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
+        if start >= behind:
+            behind = end
+            text = question[places[start].start : places[end - 1].stop]
+            kept.append(Mention(text, tuple(dict.fromkeys(found[start, end]))))
+    return kept
+
+
+def may_mention(question: str) -> bool:
+    """Whether anything in it has the form of a file name. Cheap, unlike listing all names."""
+    return bool(_FILE.search(question))
+
+
+def _folded_places(text: str) -> tuple[str, list[range]]:
+    """The text as names are compared, and for each of its characters where it comes from."""
+    signs: list[str] = []
+    places: list[range] = []
+    for cluster in _CLUSTER.finditer(text):
+        plain = cluster[0].casefold()
+        if not plain.isascii():
+            plain = normalize("NFC", normalize("NFD", cluster[0]).casefold())
+        plain = plain.replace("\\", "/")
+        signs.append(plain)
+        places += [range(*cluster.span())] * len(plain)
+    return "".join(signs), places
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    before = text[start - 1] if start else " "
+    if before.isalnum() or before in "_/.-@" or (before == ":" and text[end : end + 1] == "/"):
+        return False
+    return not re.match(r"[\w/@-]|\.\w", text[end : end + 2])

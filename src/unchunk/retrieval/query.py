@@ -5,12 +5,14 @@ reasons people can read. A mode is a hint for how much is fetched: a wrong one c
 never truth.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
 from unchunk.domain import DocumentId
+from unchunk.retrieval.english import DOCUMENTS, root, says_something
 from unchunk.retrieval.followup import Exchange, is_empty, leaning, subject
 from unchunk.retrieval.tags import take_tags
 from unchunk.retrieval.wording import Words
@@ -19,8 +21,11 @@ from unchunk.retrieval.words import Listed, Word, WordList, words_of
 Mode = Literal["sources", "full documents", "passages"]
 
 # How much of a conversation is read: so many turns, and so much of each.
-_RECENT = 24
+READ_TURNS = 24
 _READ = 4_000
+_ABOUT = re.compile(r"(?i)\b(what(?:['’]s|\s+(?:is|are|was|were)))\b[^.?!]*\babout\W*\Z")
+_NAME_PARTS = re.compile(r"[\W_]+")
+_FILE_NAME = re.compile(r"\.[^\W_]{1,10}\Z")
 _CLAUSE_ENDS = frozenset(".,;:!?()\n—–。、，；：！？")
 
 
@@ -44,7 +49,8 @@ class QueryPlan:
     `question` is as asked, without tags. `search_text` is the same, or for a question that
     leans on the ones before it, completed with the words that it lacks: what to search for
     beside the question, for either alone finds less. `carried` is the evidence of the answer
-    that a follow-up follows. `reasons` say why, for people.
+    that a follow-up follows. `reasons` say why, for people. The plan of an `Evidence` tells what
+    was really searched for, and of `carried` what the library has.
     """
 
     question: str
@@ -67,6 +73,8 @@ class QueryAnalyzer:
             (WordList(words.scope), "asks about the whole"),
             (WordList(words.analytical), "asks for analysis"),
         )
+        # What these ask for is how an answer should be, and nothing that a text would say.
+        self._forms = WordList((*words.detail, *words.temporal, *words.scope))
         self._follow_up = WordList(words.follow_up)
         self._idioms = WordList(words.idioms)
 
@@ -74,8 +82,8 @@ class QueryAnalyzer:
         """Any text is a question; one of tags alone asks for those documents.
 
         Named sources come first. Then a word that asks for detail, time, scope or analysis
-        calls for full documents, and so does a follow-up that asks for more of what the last
-        answer cited. A follow-up that only refers back by a pronoun, or is cut short, asks a
+        calls for full documents, and so does a follow-up that asks for more of what was
+        answered. A follow-up that only refers back by a pronoun, or is cut short, asks a
         new thing about the same matter: passages, with the evidence carried. That a question
         shares words with those before it does not make it a follow-up, nor does the length
         of the conversation: what stands alone is searched for as it stands.
@@ -90,7 +98,7 @@ class QueryAnalyzer:
         more = next(self._asks_for_more(asked, words), "") if exchanges else ""
         carried = _evidence(history) if leans or more else ()
         reasons += filter(None, (leans, more))
-        if more and carried:
+        if more and (carried or exchanges[-1].answer):
             escalating.append(more)
         added = subject(asked, exchanges) if leans else []
         if added:
@@ -105,6 +113,32 @@ class QueryAnalyzer:
             reasons=tuple(reasons),
         )
 
+    def topic(self, text: str, names: Sequence[str] = ()) -> str:
+        """The text without the words that only say how much is wanted, to search for.
+
+        Empty where nothing else is asked: "summarise this document", or "what is X about?" of the
+        document X. `names` are what documents are called in the text and in the library.
+        """
+        for name in names:
+            text = text.replace(name, " ") if _FILE_NAME.search(name) else text
+        words = words_of(text)
+        own = {root(one) for name in names for one in _NAME_PARTS.split(name.casefold())}
+        asking = {
+            at
+            for listed, _ in self._indicators
+            for it in listed.find(text, words)
+            for at in it.words
+        }
+        rest = [one for at, one in enumerate(words) if at not in asking and says_something(one)]
+        if all(one.plain in DOCUMENTS or root(one.plain) in own for one in rest):
+            return ""
+        kept, done = [], 0
+        for found in self._forms.find(text, words):
+            if found.words and (start := words[found.words.start].start) >= done:
+                kept.append(text[done:start])
+                done = start + len(found.text)
+        return " ".join("".join([*kept, text[done:]]).split()).lstrip(",;:.!? ")
+
     def _asks_for_whole(self, asked: str, words: list[Word]) -> Iterator[str]:
         idle = {at for idiom in self._idioms.find(asked, words) for at in idiom.words}
         for listed, what in self._indicators:
@@ -113,6 +147,8 @@ class QueryAnalyzer:
             )
             for word in dict.fromkeys(one.text.casefold() for one in found):
                 yield f"{_quoted(word)} {what}"
+        if found_about := _ABOUT.search(asked):
+            yield f'"{found_about[1]} ... about" asks what it is about'
 
     def _asks_for_more(self, asked: str, words: list[Word]) -> Iterator[str]:
         """Only where nothing stands before it in its clause that it could be said of.
@@ -141,7 +177,7 @@ def _quoted(word: str) -> str:
 def _exchanges(history: Sequence[Turn]) -> list[Exchange]:
     """The last questions, with their answers."""
     made: list[Exchange] = []
-    for turn in history[-_RECENT:]:
+    for turn in history[-READ_TURNS:]:
         if turn.role == "user":
             made.append(Exchange(take_tags(turn.content[:_READ])[0], ""))
         elif made:

@@ -4,9 +4,12 @@ A chunk is a span of its document, so joining is slicing: nothing is guessed and
 twice. Knows nothing of what a chunk is worth.
 """
 
+import sys
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from unchunk.domain import Heading
 from unchunk.retrieval.evidence import (
     ChunkResult,
     Gap,
@@ -14,7 +17,7 @@ from unchunk.retrieval.evidence import (
     Passage,
     ReconstructedDocument,
 )
-from unchunk.retrieval.marking import gap_mark, tag_for
+from unchunk.retrieval.marking import gap_mark, rest_mark, tag_for
 from unchunk.retrieval.shelf import Piece, Sheet
 
 # A hole between two runs that is not wider than this is asked for too, since filling it may be
@@ -79,24 +82,31 @@ def compose(
     scores: Mapping[int, float],
     kind: Kind = "passages",
     tag: str = "",
+    *,
+    is_cut: bool = False,
+    headings: Sequence[tuple[Heading, bool]] = (),
 ) -> ReconstructedDocument:
     """A document of these passages, with a mark on a line of its own between each two.
 
-    `tag` is for all that is shown together, see `tag_for`. The hits are those of the scored
-    chunks whose text is there.
+    In an excerpt there are marks before the first and behind the last, too. They name those of the
+    document's `headings` that come with True, and count the others. With `is_cut` the last passage
+    lacks the end of its last chunk. `tag` is for all that is shown together, see `tag_for`. The
+    hits are those of the scored chunks whose text is there.
     """
     parts: list[str] = []
     gaps: list[Gap] = []
     at = 0
-    for place, passage in enumerate(passages):
-        if place:
-            first, last = passages[place - 1].last_chunk + 1, passage.first_chunk - 1
-            mark = f"\n{gap_mark(first, last, tag)}\n"
-            gaps.append(Gap(first, last, at, at + len(mark)))
+    for before, passage in zip([None, *passages], [*passages, None], strict=True):
+        if gap := _gap(sheet, before, passage, is_excerpt=kind == "excerpt", is_cut=is_cut):
+            gap = _with_headings(gap, before, passage, headings)
+            newlines = ("\n" if before else "", "\n" if passage else "")
+            mark = mark_of(gap, before, tag).join(newlines)
+            gaps.append(gap._replace(at=at, end=at + len(mark)))
             parts.append(mark)
             at += len(mark)
-        parts.append(passage.text)
-        at += len(passage.text)
+        if passage is not None:
+            parts.append(passage.text)
+            at += len(passage.text)
     return ReconstructedDocument(
         document=sheet.document,
         name=sheet.name,
@@ -116,6 +126,51 @@ def compose(
         kind=kind,
         metadata=sheet.metadata,
     )
+
+
+def mark_of(gap: Gap, before: Passage | None, tag: str = "") -> str:
+    """What stands for a gap behind the passage `before` it, if there is one."""
+    outline = gap.headings, gap.more_headings
+    if before is not None and gap.first_chunk == before.last_chunk:
+        return rest_mark(gap.first_chunk, tag, gap.last_chunk, *outline)
+    return gap_mark(gap.first_chunk, gap.last_chunk, tag, *outline)
+
+
+def _gap(
+    sheet: Sheet,
+    before: Passage | None,
+    behind: Passage | None,
+    *,
+    is_excerpt: bool,
+    is_cut: bool,
+) -> Gap | None:
+    """What is left out between two passages, before the first or behind the last."""
+    if before is not None and behind is not None:
+        return Gap(before.last_chunk + 1, behind.first_chunk - 1, 0, 0)
+    if before is None and behind is not None:
+        return Gap(0, behind.first_chunk - 1, 0, 0) if is_excerpt and behind.first_chunk else None
+    if before is None:
+        return None
+    last = before.last_chunk
+    if is_excerpt and sheet.chunk_count is not None:
+        last = max(last, sheet.chunk_count - 1)
+    if is_cut:
+        return Gap(before.last_chunk, last, 0, 0)
+    return Gap(before.last_chunk + 1, last, 0, 0) if last > before.last_chunk else None
+
+
+def _with_headings(
+    gap: Gap,
+    before: Passage | None,
+    behind: Passage | None,
+    headings: Sequence[tuple[Heading, bool]],
+) -> Gap:
+    start = 0 if before is None else before.end
+    end = sys.maxsize if behind is None else behind.start
+    first = bisect_left(headings, start, key=lambda one: one[0].at)
+    here = headings[first : bisect_left(headings, end, lo=first, key=lambda one: one[0].at)]
+    titles = tuple(one.title for one, is_named in here if is_named)
+    return gap._replace(headings=titles, more_headings=len(here) - len(titles))
 
 
 def shows(passages: Iterable[Passage], piece: Piece) -> bool:

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount, check
+from unchunk.retrieval.cited import citations_in
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.looking import Look, Looker, Request
 from unchunk.retrieval.marking import tag_for
-from unchunk.retrieval.names import match_names
-from unchunk.retrieval.query import Mode, QueryAnalyzer, QueryPlan, Turn
+from unchunk.retrieval.names import match_names, may_mention
+from unchunk.retrieval.query import READ_TURNS, Mode, QueryAnalyzer, QueryPlan, Turn
 from unchunk.retrieval.selection import Omission, select
 from unchunk.retrieval.shelf import (
     ANY_SCORE,
@@ -21,14 +22,15 @@ from unchunk.retrieval.shelf import (
     Dropped,
     FoundBy,
     Place,
+    Sheet,
     Shelf,
     Where,
 )
 from unchunk.retrieval.snippets import settled
-from unchunk.retrieval.wholes import wanted_whole, wholes
+from unchunk.retrieval.sources import mentioned, path_of, several, with_citations
+from unchunk.retrieval.wholes import beside_hits, open_wholes, wanted_whole, wholes
 
 _RELATED = 3
-_LISTED = 5
 
 
 class Related(NamedTuple):
@@ -143,7 +145,7 @@ class Retriever:
         """
         whose, amount = self._whose(owner), amount or Amount()
         check(question, amount)
-        asked = self._analyzer.analyze(question, history)
+        asked = await self._planned(question, history, whose)
         if rewritten.strip():
             reasons = (*asked.reasons, "searched for as a model rewrote it")
             asked = replace(asked, search_text=rewritten.strip(), reasons=reasons)
@@ -156,10 +158,18 @@ class Retriever:
             plan, notes = asked, list[str]()
             named = await self._sources(plan, whose, notes)
             if plan.sources and not named:
-                plan = _insisted(self._analyzer.analyze(plan.question, history), mode)
+                plan = _insisted(await self._planned(plan.question, history, whose), mode)
                 if plan.question:
                     notes.append("everything is searched, as no document could be told by its name")
-            texts = tuple(dict.fromkeys(filter(None, (plan.question, plan.search_text))))
+            in_question: dict[str, Card] = {}
+            if may_mention(plan.question):
+                cards = await self._shelf.cards(whose)
+                in_question, unclear = mentioned(plan.question, cards, where)
+                notes += unclear
+            if in_question:
+                named = [*dict.fromkeys((*named, *in_question.values()))]
+                plan = _with_sources(plan, [*in_question], mode)
+            plan, texts = self._searched_for(plan, named, [*in_question])
             request = replace(
                 self._request(texts, whose, where, amount),
                 also=tuple(dict.fromkeys((*include, *plan.carried))),
@@ -191,19 +201,34 @@ class Retriever:
             inside = tuple(it for it in chosen if where.documents is None or it in where.documents)
             request = replace(request, where=replace(where, documents=inside), min_score=ANY_SCORE)
         look = await self._looker.look(request) if request.texts else Look()
-        wanted = wanted_whole(plan, named, look, amount)
-        sheets = await self._shelf.open(owner, wanted, request.where) if wanted else {}
+        # What an answer cites may be gone, or somebody else's: then it was not found.
+        there = {one.place[::2] for one in look.found}
+        plan = replace(plan, carried=tuple(one for one in plan.carried if one in there))
+
+        def has_topic(sheet: Sheet) -> bool:
+            names = (sheet.name, sheet.title)
+            return any(self._analyzer.topic(text, names) for text in request.texts)
+
+        wanted = wanted_whole(plan, named, look, amount, has_topic)
+        opened = await open_wholes(self._shelf, owner, wanted, request.where, amount)
         # One tag for all that is shown together.
-        opened = (*sheets.values(), *(draft.sheet for draft in look.drafts))
+        sheets = [one.sheet for one in opened]
+        every = (*sheets, *(draft.sheet for draft in look.drafts))
         tag = (
-            tag_for(it.text for sheet in opened for it in sheet.pieces.values()) if sheets else None
+            tag_for(it.text for sheet in every for it in sheet.pieces.values()) if sheets else None
         )
-        whole, omitted = wholes([sheets[it] for it, _ in wanted if it in sheets], look, amount, tag)
+        is_searched = not (named or plan.carried)
+        whole, omitted = wholes(
+            opened, beside_hits(look.drafts, wanted, amount) if is_searched else amount, tag
+        )
         room = amount.budget
         if room is not None:
             room -= sum(amount.measure(one.full_content) for one in whole)
         shown = {one.document for one in whole}
         rest = [one for one in look.drafts if one.sheet.document not in shown]
+        if plan.mode == "full documents":
+            cited = {document for document, _ in plan.carried}
+            rest.sort(key=lambda one: one.sheet.document not in cited)
         selected = select(
             rest,
             reach=request.reach,
@@ -218,13 +243,40 @@ class Retriever:
             documents,
             await self._also_see(owner, where, look, documents) if amount.also_see else (),
             (*omitted, *selected.omitted),
-            tuple(
-                dict.fromkeys([*look.notes, *(it for one in sheets.values() for it in one.notes)])
-            ),
+            tuple(dict.fromkeys([*look.notes, *(it for one in sheets for it in one.notes)])),
             look.found,
             look.dropped,
             look.names,
         )
+
+    async def _planned(self, question: str, history: Sequence[Turn], owner: OwnerId) -> QueryPlan:
+        """The plan; where nobody says what the last answer cited, its text is read for that."""
+        plan = self._analyzer.analyze(question, history)
+        if not plan.follow_up or plan.carried:
+            return plan
+        turns = list(history[-READ_TURNS:])
+        cards: list[Card] | None = None
+        for at, turn in enumerate(turns):
+            if turn.cited or turn.role == "user":
+                continue
+            cited = citations_in(turn.content)
+            if cited.sources and cards is None:
+                cards = await self._shelf.cards(owner)
+            turns[at] = with_citations(turn, cited, cards or ())
+        return self._analyzer.analyze(question, [*history[:-READ_TURNS], *turns])
+
+    def _searched_for(
+        self, plan: QueryPlan, named: Sequence[Card], mentioned: Sequence[str]
+    ) -> tuple[QueryPlan, tuple[str, ...]]:
+        """The plan with what is searched for, without words that only say how much is wanted."""
+        texts = [plan.question, plan.search_text]
+        if plan.mode != "passages":
+            names = (*mentioned, *(card.name for card in named))
+            topics = [self._analyzer.topic(text, names) for text in texts]
+            # Of a document that is named, nothing has to be found.
+            texts = topics if named or any(topics) else texts
+        found = tuple(dict.fromkeys(filter(None, texts)))
+        return replace(plan, search_text=found[-1] if found else ""), found
 
     async def _sources(self, plan: QueryPlan, owner: OwnerId, notes: list[str]) -> list[Card]:
         """The documents that the question names; what cannot be told is noted, not guessed."""
@@ -239,10 +291,8 @@ class Retriever:
                 case [], near:
                     hint = f": did you mean {' or '.join(near)}?" if near else ""
                     notes.append(f"there is no document {name!r}{hint}")
-                case several, _:
-                    paths = ", ".join(map(_path, several[:_LISTED]))
-                    more = f" and {len(several) - _LISTED} more" if len(several) > _LISTED else ""
-                    notes.append(f"{name!r} may be any of {paths}{more}: name one of them")
+                case candidates, _:
+                    notes.append(several(name, candidates))
         return list(chosen.values())
 
     async def _also_see(
@@ -323,11 +373,17 @@ def _insisted(plan: QueryPlan, mode: Mode | None) -> QueryPlan:
     return replace(plan, mode=mode, reasons=(*plan.reasons, f"{mode} were asked for"))
 
 
+def _with_sources(plan: QueryPlan, names: Sequence[str], mode: Mode | None) -> QueryPlan:
+    reasons = (*plan.reasons, *(f'"{name}" names a document' for name in names))
+    sources = tuple(dict.fromkeys((*plan.sources, *names)))
+    return replace(plan, mode=mode or "sources", sources=sources, reasons=reasons)
+
+
 def _named(name: str, cards: Sequence[Card]) -> tuple[list[Card], tuple[str, ...]]:
     """The documents that the name may mean; names that are near, if there is none."""
     by_path: dict[str, list[Card]] = {}
     for card in cards:
-        by_path.setdefault(_path(card), []).append(card)
+        by_path.setdefault(path_of(card), []).append(card)
     match = match_names(name, list(by_path))
     if match.result == "none":
         return [], match.names
@@ -340,8 +396,4 @@ def _outside(named: Sequence[Card], evidence: Evidence) -> Iterator[str]:
     told |= {one.document for one in evidence.omitted}
     for card in named:
         if card.document not in told:
-            yield f"{_path(card)} has nothing that is as the filters say"
-
-
-def _path(card: Card) -> str:
-    return f"{card.folder}/{card.name}" if card.folder else card.name
+            yield f"{path_of(card)} has nothing that is as the filters say"

@@ -17,11 +17,13 @@ from unchunk.domain import (
 )
 from unchunk.ports import Catalog, Lexicon, OpenSpace
 from unchunk.retrieval.fusion import Fusion, best_first, by_rank
+from unchunk.retrieval.layouts import layouts_of, touches
 from unchunk.retrieval.shelf import (
     EVERYWHERE,
     Candidate,
     Card,
     Dropped,
+    Layout,
     Metadata,
     MovedError,
     Piece,
@@ -138,6 +140,11 @@ class LibraryShelf:
                 sheets[document] = _sheet(here, where.pages)
         return sheets
 
+    async def layouts(
+        self, owner: OwnerId, wanted: Sequence[tuple[DocumentId, int]]
+    ) -> dict[DocumentId, Layout]:
+        return await layouts_of(self._catalog, owner, wanted)
+
     async def cards(self, owner: OwnerId) -> list[Card]:
         return [
             Card(
@@ -222,7 +229,7 @@ class LibraryShelf:
         return [
             key
             for key in found
-            if (chunk := _chunk(opened, key)) is not None and _touches(chunk, pages)
+            if (chunk := _chunk(opened, key)) is not None and touches(chunk, pages)
         ]
 
     async def _cosines(
@@ -365,12 +372,6 @@ def _is_said(attributes: Mapping[str, object], name: str, value: str | int | boo
     return said == value and isinstance(said, bool) == isinstance(value, bool)
 
 
-def _touches(chunk: Chunk, pages: tuple[int, int]) -> bool:
-    if chunk.first_page is None or chunk.last_page is None:
-        return False
-    return chunk.first_page <= pages[1] and pages[0] <= chunk.last_page
-
-
 def _sheet(opened: Opened, pages: tuple[int, int] | None) -> Sheet:
     document, version = opened.document, opened.version
     return Sheet(
@@ -383,7 +384,7 @@ def _sheet(opened: Opened, pages: tuple[int, int] | None) -> Sheet:
         {
             at: Piece(chunk, text)
             for at, (chunk, text) in opened.chunks.items()
-            if pages is None or _touches(chunk, pages)
+            if pages is None or touches(chunk, pages)
         },
         _metadata(document, version),
         length=version.text_length,

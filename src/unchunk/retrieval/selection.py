@@ -3,8 +3,7 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from itertools import accumulate
 
 from unchunk.domain import DocumentId
@@ -98,34 +97,6 @@ def select(
     return Selected(tuple(one for _, one in sorted(documents.items())), tuple(omitted))
 
 
-def excerpt(
-    sheet: Sheet,
-    matches: Mapping[int, float],
-    limit: int = 8000,
-    measure: Measure = len,
-    tag: str | None = None,
-) -> ReconstructedDocument:
-    """The whole document, or what fits the limit around its matches, else from its beginning.
-
-    It grows outward from all matches at once, by whole chunks, the best matches first. `matches`
-    has their scores. The sheet should have the document's chunks, or as many around the matches
-    as the limit can hold.
-    """
-    order = _outward(sheet, matches)
-    tag = tag_for(one.text for one in merge(sheet, order)) if tag is None else tag
-
-    @cache
-    def built(number: int) -> ReconstructedDocument:
-        return _composed(sheet, merge(sheet, order[:number]), matches, tag, "excerpt")
-
-    taken = most(lambda n: measure(built(n).full_content) <= limit, len(order))
-    if order and not taken:
-        cut = beginning(sheet, order[0], matches, tag, lambda text: measure(text) <= limit)
-        if cut is not None:
-            return replace(cut, kind="excerpt")
-    return built(taken)
-
-
 class _Showing:
     """What is shown of the drafts where so many of the best items are taken."""
 
@@ -199,18 +170,6 @@ def _composed(
         if (first, last) == (0, sheet.chunk_count - 1):
             kind = "full document"
     return compose(sheet, passages, scores, kind, tag)
-
-
-def _outward(sheet: Sheet, matches: Mapping[int, float]) -> list[int]:
-    """The sheet's chunks, matches first, best first, then what is ever further from them."""
-    seeds = sorted((i for i in matches if i in sheet.pieces), key=lambda i: (-matches[i], i))
-    order = dict.fromkeys(seeds or sorted(sheet.pieces)[:1])
-    edges = [(index, step) for index in order for step in (1, -1)]
-    while edges:
-        beyond = ((index + step, step) for index, step in edges)
-        edges = [one for one in beyond if one[0] in sheet.pieces and one[0] not in order]
-        order.update(dict.fromkeys(index for index, _ in edges))
-    return list(order)
 
 
 def _cut(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
-from unchunk.domain import Chunk, DocumentId, OwnerId
+from unchunk.domain import Chunk, DocumentId, Heading, OwnerId
 from unchunk.errors import InvalidInputError
 
 Metadata = Mapping[str, str | int | float | bool | None]
@@ -153,6 +153,13 @@ class Card(NamedTuple):
     length: int
 
 
+class Layout(NamedTuple):
+    """Where the chunks and the headings of a document stand in its text."""
+
+    chunks: Sequence[Chunk]
+    headings: Sequence[Heading]
+
+
 class MovedError(Exception):
     """A document was written anew since it was found: the search has to be made again."""
 
@@ -189,6 +196,14 @@ class Shelf(Protocol):
         """Chunks of documents, each named with its generation, all in one call.
 
         Chunks that are not there, or not within `where`, are left out. Raises `MovedError`.
+        """
+        ...
+
+    async def layouts(
+        self, owner: OwnerId, wanted: Sequence[tuple[DocumentId, int]]
+    ) -> dict[DocumentId, Layout]:
+        """How documents, each named with its generation, are laid out; without those of which it
+        is not known. Costs far less than their texts. Raises `MovedError`.
         """
         ...
 

@@ -11,6 +11,9 @@ _QUOTES = (
     *(("”", "”"), ("’", "’"), ("«", "»"), ("»", "«"), ("‹", "›"), ("「", "」"), ("『", "』")),
 )
 _TAG = r"source[:：](?=[^\s:：=])(?!//)"
+# With a blank behind the colon, "source: John" is prose; only a name with an extension is a tag.
+_APART = r"(?P<apart>source[:：][^\S\n]{1,3})(?=[^\s:：=])(?!//|source[:：])"
+_EXTENSION = re.compile(r"(?s)(?!.*://).*[^\W_]\.(?=[0-9]*[^\W\d_])[^\W_]{2,10}\Z")
 # A closing quote of these before a letter is an apostrophe.
 _APOSTROPHES = "'’"
 _QUOTED = "|".join(
@@ -18,11 +21,12 @@ _QUOTED = "|".join(
     for opening, closing in _QUOTES
 )
 _SOURCE = re.compile(
-    rf"(?<![^\s(\[,;`\"'“‘„«、，；。]){_TAG}"
+    rf"(?<![^\s(\[,;`\"'“‘„«、，；。])(?:{_TAG}|{_APART})"
     # Two tags with nothing but a comma between them are two.
     rf"(?:(?P<quoted>{_QUOTED})|(?P<bare>(?:(?![,;，；、]{_TAG})\S)++))",
     re.IGNORECASE,
 )
+_BARE_TAGS = ("source:", "source：")
 _BETWEEN = re.compile(
     r"[\s,;&+、，；]*+(?:(?:and|or|with|to|vs\.?|versus)\b[\s,;&+、，；]*+)?", re.IGNORECASE
 )
@@ -39,18 +43,18 @@ def take_tags(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without its tags, and the names in them, each once, in their order.
 
     A name with spaces stands in quotes. Punctuation behind a bare name belongs to the
-    sentence. A tag begins a word and has its name right behind the colon: `resource:x`,
-    `--source:x`, `source: x` and what stands in an address are text. With a tag go the blank
-    space before it, brackets that held nothing else, and what only joins it to another tag.
+    sentence. A tag begins a word, and a blank behind its colon is allowed before a name with an
+    extension: `source: rules.md` is a tag, while `source: x`, `resource:x`, `--source:x` and what
+    stands in an address are text. With a tag go the blank space before it, brackets that held nothing else, and what only joins it to another tag.
     """
     names: dict[str, None] = {}
     kept: list[str] = []
     done = 0
     for tag in _SOURCE.finditer(text):
         name, tail = _name_and_tail(tag)
-        if not _WORD.search(name):
+        if not _WORD.search(name) or (tag["apart"] and not _EXTENSION.match(name)):
             continue
-        before, end = text[done : tag.start()], tag.end()
+        before, end = _without_orphan(text[done : tag.start()]), tag.end()
         before = "" if names and _BETWEEN.fullmatch(before) else before.rstrip()
         if not tail and _OPENING.get(text[end : end + 1]) == before[-1:]:
             tail, end = text[end], end + 1
@@ -66,6 +70,19 @@ def take_tags(text: str) -> tuple[str, tuple[str, ...]]:
         return text.strip(), ()
     rest = ("".join(kept) + text[done:]).strip()
     return (rest if _WORD.search(rest) else ""), tuple(names)
+
+
+def _without_orphan(before: str) -> str:
+    """The text without a "source:" at its end, which would make a tag of what follows the next."""
+    end = len(before.rstrip())
+    while before[max(0, end - 7) : end].casefold() in _BARE_TAGS:
+        if end > 7 and before[end - 8].isalnum():
+            break
+        end -= 7
+        while end and before[end - 1].isspace():
+            end -= 1
+        before = before[:end]
+    return before
 
 
 def _name_and_tail(tag: re.Match[str]) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from pydantic import (
 
 from unchunk.chat.request import ChatRequest, Stretch, question
 from unchunk.ports import Message, Sampling
+from unchunk.retrieval.amount import MOST
 from unchunk.retrieval.shelf import Where
 
 _Id = Annotated[str, Field(max_length=100)]
@@ -23,6 +24,10 @@ _Names = Annotated[list[_Name], Field(max_length=1_000)]
 _Text = Annotated[str, Field(max_length=1_000_000)]
 # In JSON, 1.0 is as whole as 1; a text or a truth is no number.
 AS_WHOLE = BeforeValidator(lambda it: int(it) if isinstance(it, float) and it.is_integer() else it)
+_MOST_CHARACTERS = 1_000_000_000
+Chunks = Annotated[int, Field(ge=1, le=MOST, strict=True), AS_WHOLE]
+Documents = Annotated[int, Field(ge=0, le=MOST, strict=True), AS_WHOLE]
+Characters = Annotated[int, Field(ge=0, le=_MOST_CHARACTERS, strict=True), AS_WHOLE]
 _Place = Annotated[int, Field(ge=0, le=10_000_000, strict=True), AS_WHOLE]
 _ASKS_ONCE: dict[str, JsonValue] = {
     "oneOf": [
@@ -97,6 +102,12 @@ class ChatBody(BaseModel):
     """Look only in the documents of these ids."""
     include: Annotated[list[StretchBody], Field(max_length=200)] = []
     """Chunks that belong to the evidence whether they are found or not."""
+    context_chunks: Chunks | None = None
+    """At most so many chunks are found for it, over the setting."""
+    full_documents: Documents | None = None
+    """At most so many documents come whole where it does not name them, over the setting."""
+    full_document_chars: Characters | None = None
+    """How long a whole document may be, over the setting; 0: as the budget allows."""
     template: _Id = ""
     """How the prompt is put together, over the setting."""
     strict: StrictBool | None = None
@@ -148,6 +159,9 @@ class ChatBody(BaseModel):
             self.system_prompt,
             Sampling(self.model, self.temperature, self.max_tokens, stop),
             tuple(Stretch(it.document, it.first_chunk, it.last_chunk) for it in self.include),
+            limit=self.context_chunks,
+            full_documents=self.full_documents,
+            full_document_chars=self.full_document_chars,
         )
 
 

@@ -81,12 +81,17 @@ class SourceReply(BaseModel):
 
 
 class GapReply(BaseModel):
-    """Chunks that were left out; the mark of it is `full_content[at:end]`."""
+    """Chunks that were left out; the mark of it is `full_content[at:end]`.
+
+    In an excerpt it names `headings` that stand there, and counts the others.
+    """
 
     first_chunk: int
     last_chunk: int
     at: int
     end: int
+    headings: list[str]
+    more_headings: int
 
 
 class ShownReply(SourceReply):

@@ -1,5 +1,6 @@
 """How a library answers, as the settings say."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from unchunk.chat.parts import ChatManner, usual_amount
@@ -35,9 +36,18 @@ def chat_manner_of(settings: Settings) -> ChatManner:
     _check(settings.max_context_chars >= 0, "max_context_chars", "at least 0")
     _check(settings.chat_max_tokens >= 0, "chat_max_tokens", "at least 0")
     _check(1 <= top_k <= MOST, "top_k", f"from 1 to {MOST}")
+    _check(0 <= settings.context_chunks <= MOST, "context_chunks", f"from 0 to {MOST}")
+    _check(0 <= settings.full_documents <= MOST, "full_documents", f"from 0 to {MOST}")
+    _check(settings.full_document_chars >= 0, "full_document_chars", "at least 0")
+    usual = usual_amount(top_k, settings.max_context_chars or None)
     _check(temperature is None or 0 <= temperature <= 2, "chat_temperature", "from 0 to 2")
     manner = ChatManner(
-        usual_amount(top_k, settings.max_context_chars or None),
+        replace(
+            usual,
+            hits=settings.context_chunks or None,
+            full_documents=settings.full_documents,
+            full_length=settings.full_document_chars or None,
+        ),
         settings.rag_enabled,
         settings.strict,
         settings.rewrite,

@@ -27,7 +27,7 @@ class Search:
     """Where an answer is looked for: in some stores, or in the whole library without any.
 
     `filters` are as a client sends them, `place` is where in its request. `limit` and `min_score`
-    bound what is found.
+    bound what is found, and the last two how many documents come whole, and how long.
     """
 
     stores: tuple[StoreId, ...] = ()
@@ -38,6 +38,8 @@ class Search:
     strict: bool | None = None
     limit: int | None = None
     min_score: float | None = None
+    full_documents: int | None = None
+    full_document_chars: int | None = None
 
     def parsed(self) -> Filter | None:
         """Raises for filters that make no sense."""
@@ -102,6 +104,8 @@ async def question(
         sampling=sampling,
         limit=search.limit,
         min_score=search.min_score,
+        full_documents=search.full_documents,
+        full_document_chars=search.full_document_chars,
     )
 
 

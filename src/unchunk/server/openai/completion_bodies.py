@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, TypeAd
 
 from unchunk.chat.request import Mode
 from unchunk.ports import Message, Sampling
-from unchunk.server.bodies import AS_WHOLE
+from unchunk.server.bodies import AS_WHOLE, Characters, Chunks, Documents
 from unchunk.server.openai.asking import Search, search_of
 from unchunk.server.openai.faults import WrongFieldError, refuse
 from unchunk.server.openai.fields import AS_LIST, Id, Name, Text, text_or
@@ -89,6 +89,9 @@ class ExtensionBody(BaseModel):
     folder: Name | None = None
     strict: StrictBool | None = None
     mode: Mode = "auto"
+    context_chunks: Chunks | None = None
+    full_documents: Documents | None = None
+    full_document_chars: Characters | None = None
 
 
 class StreamOptionsBody(BaseModel):
@@ -156,6 +159,9 @@ class CompletionBody(BaseModel):
             more.folder,
             more.mode,
             more.strict,
+            more.context_chunks,
+            full_documents=more.full_documents,
+            full_document_chars=more.full_document_chars,
         )
 
 

@@ -1,0 +1,135 @@
+"""A document that is wanted whole: all of it, or its opening, its ending and what was found."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+
+from unchunk.domain import Heading
+from unchunk.retrieval.evidence import Kind, ReconstructedDocument
+from unchunk.retrieval.fitting import beginning, most
+from unchunk.retrieval.marking import tag_for
+from unchunk.retrieval.reconstruct import compose, merge
+from unchunk.retrieval.shelf import Sheet
+
+Measure = Callable[[str], float]
+
+# How the room of an excerpt is shared. Of a document without matches, the opening has two thirds.
+_OPENING, _ENDING, _MATCHES = 2.0, 1.0, 2.5
+# The headings of what is left out may take this part of the room.
+_HEADINGS = 8
+
+
+def by_importance(lengths: Sequence[int], matches: Mapping[int, float]) -> list[int]:
+    """The chunks of a document, each given by its length, in the order in which they are wanted.
+
+    Whatever number of them is taken, the opening, the ending and the surroundings of the matches
+    have their shares of the room. `matches` has scores by chunk; the best come first.
+    """
+    turns: dict[int, float] = {}
+    count = len(lengths)
+    for indices, share in (
+        (range(count), _OPENING),
+        (reversed(range(count)), _ENDING),
+        (_outward(matches, count), _MATCHES),
+    ):
+        taken = 0
+        for index in indices:
+            taken += max(lengths[index], 1)
+            turns[index] = min(turns.get(index, taken / share), taken / share)
+    return sorted(turns, key=lambda index: (turns[index], index))
+
+
+def excerpt(
+    sheet: Sheet,
+    matches: Mapping[int, float],
+    limit: float | None = None,
+    measure: Measure = len,
+    *,
+    tag: str | None = None,
+    headings: Sequence[Heading] = (),
+    lengths: Sequence[int] = (),
+) -> ReconstructedDocument:
+    """The whole document, or as much of what matters in it as `limit` allows, every gap marked.
+
+    `matches` has the scores of the chunks that were found, and `lengths` those of all chunks, where
+    the sheet does not have them all. The marks name the `headings` of what was left out.
+    """
+    known = lengths or _lengths(sheet)
+    order = [index for index in by_importance(known, matches) if index in sheet.pieces]
+    tag = tag_for(one.text for one in merge(sheet, order)) if tag is None else tag
+
+    def fits(text: str) -> bool:
+        return limit is None or measure(text) <= limit
+
+    outline = _outline(headings, lambda text: limit is None or measure(text) * _HEADINGS <= limit)
+
+    @cache
+    def built(number: int) -> ReconstructedDocument:
+        passages = merge(sheet, order[:number])
+        kind: Kind = "excerpt"
+        if len(passages) == 1 and sheet.chunk_count is not None:
+            first, last = passages[0].first_chunk, passages[0].last_chunk
+            kind = "full document" if (first, last) == (0, sheet.chunk_count - 1) else kind
+        return compose(sheet, passages, matches, kind, tag, headings=outline)
+
+    if fits(built(len(order)).full_content):
+        return built(len(order))
+    taken = most(lambda n: fits(built(n).full_content), len(order), len(order) // 2)
+    # A mark goes with the last chunk of a gap, so that one more chunk may even be shorter.
+    while taken < len(order) and fits(built(taken + 1).full_content):
+        taken += 1
+    if order and not taken:
+        cut = beginning(sheet, order[0], matches, tag, fits, kind="excerpt")
+        if cut is not None:
+            return cut
+    return built(taken)
+
+
+def _lengths(sheet: Sheet) -> list[int]:
+    """Those of all chunks; one that is not there counts as much as the others do on average."""
+    there = {index: len(piece.text) for index, piece in sheet.pieces.items()}
+    usual = sum(there.values()) // max(len(there), 1)
+    count = max(sheet.chunk_count or 0, max(there, default=-1) + 1)
+    return [there.get(index, usual) for index in range(count)]
+
+
+def _outward(matches: Iterable[int], count: int) -> Iterator[int]:
+    """The matches, the best first, then what is ever further from them."""
+    scores = matches if isinstance(matches, Mapping) else dict.fromkeys(matches, 0.0)
+    seeds = sorted((at for at in scores if 0 <= at < count), key=lambda at: (-scores[at], at))
+    seen = set(seeds)
+    yield from seeds
+    edges = [(index, step) for index in seeds for step in (1, -1)]
+    while edges:
+        beyond = ((index + step, step) for index, step in edges)
+        edges = []
+        for index, step in beyond:
+            if 0 <= index < count and index not in seen:
+                seen.add(index)
+                edges.append((index, step))
+                yield index
+
+
+def _outline(
+    headings: Sequence[Heading], fits: Callable[[str], bool]
+) -> list[tuple[Heading, bool]]:
+    """The headings, each with whether it is named: the higher levels first, as far as they fit.
+
+    Of a level that does not fit as a whole, some are named, evenly spread over the document.
+    """
+    chosen: set[int] = set()
+    titles = [one.title for one in headings]
+    for level in sorted({one.level for one in headings}):
+        here = [at for at, one in enumerate(headings) if one.level == level and one.title.strip()]
+
+        def spread(number: int, here: Sequence[int] = here) -> set[int]:
+            return {here[at * len(here) // number] for at in range(number)}
+
+        def has_room(number: int) -> bool:
+            named = sorted(chosen | spread(number))  # noqa: B023 - called before the next level
+            return fits("; ".join(titles[at] for at in named))
+
+        number = most(has_room, len(here), len(here))
+        chosen |= spread(number)
+        if number < len(here):
+            break
+    return [(one, at in chosen) for at, one in enumerate(headings)]

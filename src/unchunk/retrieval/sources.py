@@ -1,0 +1,66 @@
+"""Which documents a conversation names: file names in a question, sources below an answer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from unchunk.domain import DocumentId
+from unchunk.retrieval.cited import Citations, named_in_line
+from unchunk.retrieval.names import mentions
+from unchunk.retrieval.query import Turn
+from unchunk.retrieval.shelf import Card, Where
+
+_LISTED = 5
+
+
+def mentioned(
+    question: str, cards: Iterable[Card], where: Where
+) -> tuple[dict[str, Card], list[str]]:
+    """The documents whose file names stand in the question, and notes on names that several have."""
+    by_path: dict[str, list[Card]] = {}
+    for card in cards:
+        if _is_within(card, where):
+            by_path.setdefault(path_of(card), []).append(card)
+    found: dict[str, Card] = {}
+    notes: list[str] = []
+    for mention in mentions(question, [*by_path]):
+        meant = [card for path in mention.paths for card in by_path[path]]
+        if len(meant) == 1:
+            found[mention.text] = meant[0]
+        else:
+            notes.append(several(mention.text, meant))
+    return found, notes
+
+
+def with_citations(turn: Turn, cited: Citations, cards: Iterable[Card]) -> Turn:
+    """An answer with what its text cites; only the names of listed sources are checked here."""
+    by_name: dict[str, list[Card]] = {}
+    for card in cards:
+        for name in {path_of(card), card.name}:
+            by_name.setdefault(name, []).append(card)
+    documents: list[tuple[DocumentId, int]] = []
+    for line in cited.sources:
+        found = named_in_line(line, [*by_name])
+        if found is not None and len(by_name[found]) == 1:
+            # Which of its chunks is meant, such a list does not tell.
+            documents.append((by_name[found][0].document, 0))
+    return replace(turn, cited=(*cited.chunks, *documents))
+
+
+def several(name: str, cards: Sequence[Card]) -> str:
+    """What is said of a name that may be any of these documents'."""
+    paths = ", ".join(map(path_of, cards[:_LISTED]))
+    more = f" and {len(cards) - _LISTED} more" if len(cards) > _LISTED else ""
+    return f"{name!r} may be any of {paths}{more}: name one of them"
+
+
+def path_of(card: Card) -> str:
+    return f"{card.folder}/{card.name}" if card.folder else card.name
+
+
+def _is_within(card: Card, where: Where) -> bool:
+    """As far as a card tells."""
+    return (
+        (where.documents is None or card.document in where.documents)
+        and (where.folders is None or card.folder in where.folders)
+        and (where.names is None or card.name in where.names)
+    )
