@@ -133,6 +133,7 @@ class Engine(Talking, Reading, Searching):
             talk.manner,
             talk.model,
             self._similarity,
+            talk.elsewhere.open_document if talk.elsewhere else self._asking.open_document,
         )
 
     @cached_property

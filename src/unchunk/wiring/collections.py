@@ -15,7 +15,7 @@ from unchunk.retrieval.foreign import ForeignShelf
 from unchunk.retrieval.query import Mode, Turn
 from unchunk.retrieval.remembering import RememberingEmbedder
 from unchunk.retrieval.retriever import Evidence
-from unchunk.retrieval.shelf import Where
+from unchunk.retrieval.shelf import Sheet, Where
 from unchunk.settings import Settings
 from unchunk.wiring.manners import manner_of
 from unchunk.wiring.providers import make_embedder
@@ -135,6 +135,12 @@ class ChatSource:
             mode=mode,
             include=include,
         )
+
+    async def open_document(
+        self, document: DocumentId, *, where: Where, owner: OwnerId
+    ) -> Sheet | None:
+        collection = await asyncio.shield(self._opened())
+        return await collection.open_document(document, where=where, owner=owner)
 
     async def close(self) -> None:
         if self._opening is not None:
