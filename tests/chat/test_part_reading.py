@@ -91,7 +91,7 @@ def test_parts_fit_the_window_of_the_model_where_that_is_known(room: Room) -> No
     usage = gather(events).usage
     assert usage
     assert usage.unit == "tokens"
-    assert len(reading(events)) > 2
+    assert len(reading(events)) > 1
     for prompt in notes_requests(room).values():
         assert get_encoding().count(prompt) < 1_500  # the rest is for the notes
 

@@ -85,7 +85,9 @@ async def planned(
     limit = parts.manner.max_parts if limit is None else limit
     evidence, budget = found.evidence, found.amount.budget
     cut = [one for one in evidence.documents if one.kind == "excerpt"]
-    if not (parts.model and parts.open_document and limit and cut and budget):
+    # A length that somebody chose for each document is one that they want.
+    is_free = found.amount.full_length is None
+    if not (parts.model and parts.open_document and limit and cut and budget and is_free):
         return None, None
     insisted = asked.request.mode == "full documents"
     if not (insisted or parts.analyzer.needs_all(evidence.plan)):
@@ -112,7 +114,7 @@ async def planned(
     if len(made) < 2:
         return None, None
     numbered = tuple(Part(at, len(made), one) for at, one in enumerate(made, 1))
-    whole = {one.document: _shown(one, sheet, sorted(sheet.pieces)) for one, sheet in opened}
+    whole = {one.document: _whole(one, sheet) for one, sheet in opened}
     others = tuple(one for one in evidence.documents if one.document not in whole)
     found = _with_whole(found, whole)
     return PartPlan(numbered, found, tuple(whole.values()), others, fits, assembled, room), None
@@ -158,14 +160,19 @@ def _fitting(
 
 
 def _shown(
-    document: ReconstructedDocument, sheet: Sheet, chosen: Sequence[int]
+    document: ReconstructedDocument, sheet: Sheet, chosen: Sequence[int], kind: Kind = "passages"
 ) -> ReconstructedDocument:
     """Some chunks of a document, under the name that the answer has for it."""
     scores = {one.chunk_index: one.score for one in document.chunks if one.chunk_index in chosen}
-    whole = len(merge(sheet, chosen)) == 1 and len(chosen) == sheet.chunk_count
-    kind: Kind = "full document" if whole else "excerpt"
     made = put_together(sheet, chosen, scores, kind)
     return replace(made, name=document.name, title=document.title, notes=document.notes)
+
+
+def _whole(document: ReconstructedDocument, sheet: Sheet) -> ReconstructedDocument:
+    """All of a document; an excerpt where the question's filters leave some of it out."""
+    chunks = sorted(sheet.pieces)
+    is_whole = len(merge(sheet, chunks)) == 1 and len(chunks) == sheet.chunk_count
+    return _shown(document, sheet, chunks, "full document" if is_whole else "excerpt")
 
 
 def _with_whole(found: Gathered, whole: Mapping[DocumentId, ReconstructedDocument]) -> Gathered:
@@ -275,7 +282,8 @@ class PartReader:
 
 def _question(plan: QueryPlan) -> str:
     """The question so that it can be understood without the conversation."""
-    return plan.search_text if plan.question else _ALL
+    about = f" ({plan.search_text})" if plan.search_text not in plan.question else ""
+    return f"{plan.question}{about}" if plan.question else _ALL
 
 
 def _reading(part: Part) -> ReadingPart:

@@ -4,7 +4,7 @@ A summary needs all of it, unless it is asked for something that stands in a par
 chapter on fees'. What is listed here counts where a document is already known to be meant.
 """
 
-from unchunk.retrieval.english import says_something
+from unchunk.retrieval.english import DOCUMENTS, says_something
 from unchunk.retrieval.words import Word, WordList, words_of
 
 
@@ -66,19 +66,18 @@ _SUMMARY_ELSEWHERE = WordList(
         "요약",
     )
 )
+# A part of a document is narrower than all of it.
+_PARTS = _set("chapter chapters section sections page pages part parts")
 # Words that say how the answer should look or what kind of thing the document is, and nothing of
 # its content.
-_FORM = _set(
+_FORM = DOCUMENTS.difference(_PARTS) | _set(
     """
     summary summaries summarize summarise summarized summarised summarizing summarising overview
-    recap gist sum synopsis outline tl dr tldr key point points idea ideas takeaway takeaways topic
-    topics subject content contents message brief briefly short shortly concise concisely plain
-    simple simply english word words sentence sentences paragraph paragraphs bullet bullets bulleted
-    line lines page half document documents doc docs file files text texts pdf report book article
-    paper letter speech contract story transcript source sources attached attachment full complete
-    whole entire entirety comprehensive thorough thoroughly depth deep dive walk step elaborate
-    explanation explained provide write read reading understand quick quickly high level general
-    generally basically cover covers covered discuss discusses
+    recap gist sum synopsis tl dr briefly shortly concisely simply english bulleted half source
+    sources attached attachment full complete whole entire entirety comprehensive thorough
+    thoroughly depth deep dive walk step elaborate explanation explained provide write read reading
+    understand quickly high level general generally basically discuss discusses speech contract
+    transcript
     """
 )
 # Before what is counted in these, a number is about the answer.

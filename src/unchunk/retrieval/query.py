@@ -152,7 +152,10 @@ class QueryAnalyzer:
         _, temporal, scope, analytical = self._indicated(plan.question, words_of(plan.question))
         if temporal or analytical or (scope and (plan.sources or plan.carried)):
             return True
-        if is_narrow(plan.question):
+        asked = plan.question
+        for name in plan.sources:
+            asked = asked.replace(name, " ")
+        if is_narrow(asked):
             return False
         return asks_for_summary(plan.question) or bool(plan.sources and not plan.follow_up)
 
