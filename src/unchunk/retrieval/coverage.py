@@ -66,8 +66,9 @@ _SUMMARY_ELSEWHERE = WordList(
         "요약",
     )
 )
-# A part of a document is narrower than all of it.
+# A part of a document, or a place in it, is narrower than all of it.
 _PARTS = _set("chapter chapters section sections page pages part parts")
+_PLACES = _set("first last beginning opening start end ending closing final")
 # Words that say how the answer should look or what kind of thing the document is, and nothing of
 # its content.
 _FORM = DOCUMENTS.difference(_PARTS) | _set(
@@ -109,4 +110,6 @@ def is_narrow(question: str) -> bool:
 def _is_matter(word: Word, *, counts: bool) -> bool:
     if counts and (word.plain.isdigit() or word.plain in _NUMBERS):
         return False
+    if word.plain in _PLACES:
+        return True
     return says_something(word) and word.plain not in _FORM
