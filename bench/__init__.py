@@ -15,4 +15,5 @@ what they are made of in brackets:
     chat, users (crowd)                                        a server and many who use it
     scale, cluster, cluster_query, chaos (storm, ledger, cpu)  more than one machine
     embed, memory                                              models, and large libraries
+    full_documents                                             beginnings, middles, endings, summaries
 """

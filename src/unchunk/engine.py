@@ -144,6 +144,7 @@ class Engine(Talking, Reading, Searching):
             talk.manner,
             talk.model,
             self._similarity,
+            self._open_document,
         )
 
     @cached_property

@@ -14,7 +14,7 @@ from unchunk.library.calibration import problem_of
 from unchunk.library.parts import Parts
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.asking import Asking
-from unchunk.retrieval.shelf import EVERYWHERE, Card, Where
+from unchunk.retrieval.shelf import EVERYWHERE, Card, Sheet, Where
 from unchunk.retrieval.similarity import Embedded, embedded, similarity
 from unchunk.retrieval.snippets import Found
 
@@ -165,6 +165,12 @@ class Searching:
         """The document of that name; several if it could be any of them; none if there is none."""
         asking = self._asking if self._elsewhere is None else await self._elsewhere()
         return await asking.find_file_by_name(name, self._whose(owner))
+
+    async def _open_document(
+        self, document: DocumentId, *, where: Where, owner: OwnerId
+    ) -> Sheet | None:
+        asking = await self._searched()
+        return await asking.open_document(document, where=where, owner=owner)
 
     async def _searched(self) -> Asking:
         """What a search goes to: nothing else decides that."""

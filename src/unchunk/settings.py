@@ -90,6 +90,7 @@ class Settings:
     context_chunks: int = 0
     full_documents: int = 3
     full_document_chars: int = 0
+    max_parts: int = 12
     detail_words: tuple[str, ...] = ()
     temporal_words: tuple[str, ...] = ()
     scope_words: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ import pytest
 
 from agents.clients import ERAS, Hearing, over_http, refused, run, told
 from server.scripted import Scripted, Served, Step, answer, eventually, serving
-from unchunk.chat.events import Done, Failed, Planned, SourcesFound, Token
+from unchunk.chat.events import Done, Failed, Planned, ReadingPart, SourcesFound, Token
 from unchunk.errors import NotFoundError, TransientError
 from unchunk.mcp.protocol import Context, reporting
 from unchunk.server.options import Options
@@ -221,6 +221,26 @@ def test_progress_is_told_now_and_then_and_not_with_every_word() -> None:
     with serving(engine.engine) as served:
         run(lambda: work(served.url))
     assert [done for done, _ in heard.told] == [1, 201, 401, 601, 801, 1001]
+
+
+def test_progress_tells_of_each_part_that_is_read_and_always_grows() -> None:
+    parts = [ReadingPart(at, 2, "id", "a.md", 0, 9) for at in (1, 2)]
+    plan, sources, *others = answer(*["word "] * 80)
+    engine = Scripted([plan, sources, *parts, *others])
+    heard = Hearing()
+
+    async def work(url: str) -> None:
+        async with over_http(url) as client:
+            await client.call_tool("ask", QUESTION, progress_callback=heard)
+
+    with serving(engine.engine) as served:
+        run(lambda: work(served.url))
+    done = [number for number, _ in heard.told]
+    assert done == sorted(set(done))
+    assert [said for _, said in heard.told][1:3] == [
+        "reading part 1 of 2: a.md",
+        "reading part 2 of 2: a.md",
+    ]
 
 
 def test_the_request_is_traced_to_the_engine() -> None:

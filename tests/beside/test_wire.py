@@ -20,7 +20,7 @@ from unchunk.beside.wire import (
     written_error,
     written_event,
 )
-from unchunk.chat.events import Done, Event, Failed, Token
+from unchunk.chat.events import Done, Event, Failed, ReadingPart, Token
 from unchunk.chat.request import ChatRequest, question
 from unchunk.engine import Engine
 from unchunk.errors import (
@@ -94,7 +94,13 @@ def test_questions_are_the_same_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize(
-    "event", [Token("half \ud83d"), Done("half \ud83d", "stop", "m"), Failed("a", "b", True)]
+    "event",
+    [
+        ReadingPart(2, 9, "id", "a.md", 30, 59),
+        Token("half \ud83d"),
+        Done("half \ud83d", "stop", "m"),
+        Failed("a", "b", True),
+    ],
 )
 def test_half_a_character_of_a_model_comes_over(event: Event) -> None:
     line = over(written_event(event))

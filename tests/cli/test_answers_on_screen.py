@@ -17,6 +17,7 @@ from unchunk.chat.events import (
     Event,
     Failed,
     Planned,
+    ReadingPart,
     Token,
     Used,
     Warned,
@@ -58,6 +59,7 @@ def test_what_is_no_part_of_the_answer_begins_a_line_of_its_own(
     events: list[Event] = [
         Planned(rag=False, conversation="kept"),
         Warned("no-source", "told at the end"),
+        ReadingPart(2, 9, "id", "a \x1b book.md", 30, 59),
         Token("An answer"),
         Failed("Cut", "it broke"),
         Used(5, 10, "characters"),
@@ -71,6 +73,7 @@ def test_what_is_no_part_of_the_answer_begins_a_line_of_its_own(
     assert told.out == "An answer\n"
     assert told.err.splitlines() == [
         "(the model alone is asked, not the documents)",
+        "(reading part 2 of 9: a ␛ book.md)",
         "Error: it broke",
         "(context: 5 of 10 characters)",
         "(told at the end)",

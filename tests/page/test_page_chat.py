@@ -1,10 +1,13 @@
 """Questions and answers on the page: asked, streamed, cited, stopped, asked again, and kept."""
 
+import re
 from typing import Any
 
 from playwright.sync_api import Locator, expect
 
-from adapters.llm.scripted import ScriptedModel, answer, fail_amid, hang_amid
+from adapters.llm.scripted import ScriptedModel, answer, fail_amid, hang, hang_amid
+from chat.reading import book
+from chat.reading import reader as reading
 from page.browsing import Enter, Visit
 from page.papers import handbook
 from page.running import Running
@@ -112,6 +115,22 @@ def test_the_stop_button_stops_the_answer_and_the_model(visit: Visit, model: Scr
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
     page.reload()
     expect(visit.answered(PAY)).to_contain_text("You stopped this answer.")
+
+
+def test_a_long_document_is_read_part_by_part_and_the_page_says_which(
+    visit: Visit, model: ScriptedModel
+) -> None:
+    visit.add("log.md", book(120))
+    model.script.extend([reading(part1=hang)] * 20)
+    visit.go()
+    page = visit.page
+    question = "Summarise source:log.md"
+    page.get_by_label("Your question").fill(question)
+    page.get_by_label("Your question").press("Enter")
+    expect(page.locator(".answer")).to_contain_text(re.compile(r"Reading part \d of \d: log\.md"))
+    page.get_by_role("button", name="Stop the answer").click()
+    expect(visit.answered(question)).to_contain_text("You stopped this answer.")
+    model.script.clear()
 
 
 def test_an_answer_goes_on_over_another_view_and_over_a_reload(

@@ -19,6 +19,7 @@ from unchunk.chat.events import (
     Event,
     Failed,
     Planned,
+    ReadingPart,
     SourcesFound,
     Token,
     Used,
@@ -45,7 +46,7 @@ ADD = f"{PATH}/add"
 _NESTED: dict[str, TypeAdapter[Any]] = {
     one.kind: TypeAdapter(one) for one in (Planned, SourcesFound, Cited)
 }
-_FLAT = {one.kind: one for one in (Token, Warned, Used, Done, Failed)}
+_FLAT = {one.kind: one for one in (ReadingPart, Token, Warned, Used, Done, Failed)}
 _ERRORS: dict[str, type[UnchunkError]] = {
     name: one
     for name, one in vars(errors).items()

@@ -20,7 +20,7 @@ from unchunk.retrieval.marking import (
 )
 from unchunk.retrieval.reconstruct import mark_of
 
-_BETWEEN = "\n\n"
+BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +40,20 @@ def render(documents: Sequence[ReconstructedDocument]) -> Context:
     documents = [one for one in documents if one.passages]
     if not documents:
         return Context("")
-    tag = tag_for(words for one in documents for words in _words(one))
-    text = _BETWEEN.join(_shown(one, tag) for one in documents)
-    cited = (
-        (one.document, chunk.chunk_index)
-        for one in documents
-        for passage in one.passages
-        for chunk in _chunks(passage)
-    )
-    return Context(fence(text, tag), tag, frozenset(cited))
+    tag = tag_for(words for one in documents for words in words_of(one))
+    text = BETWEEN.join(shown(one, tag) for one in documents)
+    return Context(fence(text, tag), tag, frozenset(citable(documents)))
 
 
-def _words(document: ReconstructedDocument) -> Iterator[str]:
+def citable(documents: Sequence[ReconstructedDocument]) -> Iterator[tuple[DocumentId, int]]:
+    """The chunks that stand in the documents' passages."""
+    for one in documents:
+        for passage in one.passages:
+            for chunk in _chunks(passage):
+                yield one.document, chunk.chunk_index
+
+
+def words_of(document: ReconstructedDocument) -> Iterator[str]:
     """All that is not ours: what the document says, and what others called it and its parts."""
     for passage in document.passages:
         yield passage.text
@@ -59,7 +61,7 @@ def _words(document: ReconstructedDocument) -> Iterator[str]:
     yield cited_id(document.document)
 
 
-def _shown(document: ReconstructedDocument, tag: str) -> str:
+def shown(document: ReconstructedDocument, tag: str) -> str:
     """A line that names it, then its passages with what is left out around them."""
     [first, *others] = document.passages
     parts = [source_mark(_facts(document, None if others else first), tag)]
@@ -96,14 +98,19 @@ def _chunks(passage: Passage) -> tuple[Chunk, ...]:
 
 def _facts(document: ReconstructedDocument, passage: Passage | None) -> str:
     """Which document it is, where in it the passage stands, and how much of it is there."""
-    path = f"{document.folder}/{document.name}" if document.folder else document.name
-    title = document.title.strip()
-    facts = [named(f"{path} ({title})" if title not in ("", document.name) else path)]
+    facts = [full_name(document)]
     facts += _place(passage) if passage else ()
     if document.chunks:
         by_words = document.found_by == "words"
         facts.append("found by words" if by_words else f"score={document.max_score:.2f}")
     return ", ".join([*facts, document.kind, document.chunk_coverage])
+
+
+def full_name(document: ReconstructedDocument) -> str:
+    """A document's path and title, as they may stand in a mark."""
+    path = f"{document.folder}/{document.name}" if document.folder else document.name
+    title = document.title.strip()
+    return named(f"{path} ({title})" if title not in ("", document.name) else path)
 
 
 def _place(passage: Passage) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """What happens while a question is answered, as one stream of typed events.
 
-Every edge renders these and nothing else. They come in this order: plan, sources, then tokens
-with citations among them, usage, done; warnings anywhere. An error ends a stream that has no
+Every edge renders these and nothing else. They come in this order: plan, sources, reading where
+documents are read part by part, then tokens with citations among them, usage, done; warnings
+anywhere. An error ends a stream that has no
 answer, and stands before `done` where there is one in spite of it.
 """
 
@@ -14,7 +15,9 @@ from unchunk.domain import ConversationId, DocumentId
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.query import QueryPlan
 
-Kind = Literal["plan", "sources", "token", "citation", "warning", "usage", "done", "error"]
+Kind = Literal[
+    "plan", "sources", "reading", "token", "citation", "warning", "usage", "done", "error"
+]
 # cited: a chunk that was found. context: one that was sent because it stands beside such a one.
 # unknown: nothing that was sent; it is never linked.
 CitationState = Literal["cited", "context", "unknown"]
@@ -54,6 +57,22 @@ class SourcesFound:
             "omitted": list(self.omitted),
             "also_see": list(self.also_see),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPart:
+    """The model begins to read part `part` of `parts`, counted from 1: chunks of that document."""
+
+    kind: ClassVar[Kind] = "reading"
+    part: int
+    parts: int
+    document: DocumentId
+    name: str
+    first_chunk: int
+    last_chunk: int
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +170,7 @@ class Failed:
         return asdict(self)
 
 
-Event = Planned | SourcesFound | Token | Cited | Warned | Used | Done | Failed
+Event = Planned | SourcesFound | ReadingPart | Token | Cited | Warned | Used | Done | Failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from unchunk.chat.events import Used, Warned
 from unchunk.chat.keeping import continued, said_before
+from unchunk.chat.part_reading import unread
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.preparing import prepare, understood, used
 from unchunk.chat.request import NEW, ChatRequest
@@ -16,6 +17,8 @@ from unchunk.retrieval.retriever import Evidence
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """`messages` are exactly those that a model would be sent; none where it would not be asked.
+
+    Where documents would be read part by part, they are what would be sent instead; a warning says so.
 
     `evidence` is None where no documents are asked.
     """
@@ -47,10 +50,11 @@ async def explain(
         before = await said_before(parts.conversations, request.conversation, owner, before_turn)
     task = await prepare(parts, continued(request, before, owner, request_id))
     found = task.found
+    warnings = (*found.warnings, *(unread(task.parts) if task.parts else ())) if found else ()
     return Explanation(
         found.evidence if found else None,
         tuple(task.messages or ()),
         (request.template or parts.manner.template) if found else "",
         used(task),
-        found.warnings if found else (),
+        warnings,
     )

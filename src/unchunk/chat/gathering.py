@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from unchunk.chat.budget import Room, as_sent, within
@@ -18,18 +18,23 @@ from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.selection import NO_ROOM, Omission
 from unchunk.telemetry import log
 
+OMITTED = "omitted"
 Search = Callable[[Amount], Awaitable[Evidence]]
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """`size` is that of the context as it is sent. `failure` is why nothing could be searched."""
+    """`size` is that of the context as it is sent, and `amount` what there was room for.
+
+    `failure` is why nothing could be searched.
+    """
 
     evidence: Evidence
     context: Context
     size: int = 0
     warnings: tuple[Warned, ...] = ()
     failure: UnchunkError | None = None
+    amount: Amount = field(default_factory=Amount)
 
 
 async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
@@ -39,6 +44,7 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
     try:
         amount = within(_wanted(parts.manner.amount, asked.request), room, parts.model)
         found = await _fitted(_search(parts, asked, rewritten), amount, room)
+        found = replace(found, amount=amount)
     except InvalidInputError:
         raise
     except UnchunkError as error:
@@ -49,20 +55,31 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
         warnings.append(Warned("search-unavailable", said))
     evidence = found.evidence
     warnings += (Warned("search", note) for note in evidence.notes)
-    if evidence.omitted:
-        left = ", ".join(dict.fromkeys(one.name for one in evidence.omitted))
-        warnings.append(Warned("omitted", f"there was no room for all that was found: {left}"))
-        log("the context was cut to fit: %s", left, level=logging.WARNING)
+    if omitted := omission(evidence):
+        warnings.append(omitted)
+        log(omitted.message, level=logging.WARNING)
     if not evidence.documents and found.failure is None:
         log("No chunks found for query")
     sent = found.context.text
     chunks = sum(len(one.chunks) for one in evidence.documents)
     took = (perf_counter() - began) * 1000
     log_retrieval(asked, parts.manner.amount.limit, took, len(sent), chunks)
-    size = len(sent)
+    return replace(found, size=size_of(sent, parts, room), warnings=tuple(warnings))
+
+
+def omission(evidence: Evidence) -> Warned | None:
+    """What is said of documents that there was no room for, if there are any."""
+    if not evidence.omitted:
+        return None
+    left = ", ".join(dict.fromkeys(one.name for one in evidence.omitted))
+    return Warned(OMITTED, f"there was no room for all that was found: {left}")
+
+
+def size_of(text: str, parts: ChatParts, room: Room) -> int:
+    """How long a text is, in the units of the room."""
     if parts.model and room.unit == "tokens":
-        size = parts.model.count_tokens(sent, room.model)
-    return replace(found, size=size, warnings=tuple(warnings))
+        return parts.model.count_tokens(text, room.model)
+    return len(text)
 
 
 def log_retrieval(

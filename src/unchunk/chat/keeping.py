@@ -163,5 +163,6 @@ def _asked(request: ChatRequest) -> dict[str, object]:
         "context_chunks": request.limit,
         "full_documents": request.full_documents,
         "full_document_chars": request.full_document_chars,
+        "max_parts": request.max_parts,
     }
     return {name: it for name, it in said.items() if it or it is False or it == 0}

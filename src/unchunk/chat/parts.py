@@ -9,7 +9,7 @@ from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import InvalidInputError
 from unchunk.ports import ChatModel, Conversations, Lexicon, Prompts, Sampling
 from unchunk.retrieval.amount import Amount
-from unchunk.retrieval.shelf import Where
+from unchunk.retrieval.shelf import Sheet, Where
 from unchunk.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from unchunk.retrieval.retriever import Evidence
 
 DEFAULT_TEMPLATE = "context-first"
+MAX_PARTS = 12
 # What is worth less, beside the best, is left out of what a model is given: it costs attention
 # and seldom answers. People who search see all.
 _STOP = 0.6
@@ -47,6 +48,14 @@ class Retrieve(Protocol):
     ) -> "Evidence": ...
 
 
+class OpenDocument(Protocol):
+    """All chunks of a document, as far as they lie within `where`; None if it is not there."""
+
+    async def __call__(
+        self, document: DocumentId, *, where: Where, owner: OwnerId
+    ) -> Sheet | None: ...
+
+
 class Elsewhere(Protocol):
     """What is searched instead of the library, such as a collection of somebody else's."""
 
@@ -61,7 +70,8 @@ class Elsewhere(Protocol):
 class ChatManner:
     """`amount` is how much evidence is enough, in characters; a model's window may hold less.
 
-    With `rewrite`, a model completes questions that lean on the ones before.
+    With `rewrite`, a model completes questions that lean on the ones before. `max_parts` is how
+    many parts of documents that are too long a model may read for one answer; 0 is none.
     """
 
     amount: Amount
@@ -72,6 +82,7 @@ class ChatManner:
     template: str = DEFAULT_TEMPLATE
     templates: Mapping[str, Template] = field(default_factory=lambda: TEMPLATES)
     sampling: Sampling = field(default_factory=Sampling)
+    max_parts: int = MAX_PARTS
 
     def template_of(self, name: str) -> Template:
         """The template of that name; the usual one if there is no name."""
@@ -84,7 +95,7 @@ class ChatManner:
 
 @dataclass(frozen=True, slots=True)
 class ChatParts:
-    """Without a model, answers are quotes."""
+    """Without a model, answers are quotes; without `open_document`, no document is read by parts."""
 
     retrieve: Retrieve
     analyzer: "QueryAnalyzer"
@@ -95,3 +106,4 @@ class ChatParts:
     manner: ChatManner
     model: ChatModel | None = None
     similarity: Similarity | None = None
+    open_document: OpenDocument | None = None

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from unchunk.chat.budget import Room, room
 from unchunk.chat.events import Used
 from unchunk.chat.gathering import Gathered, gather, log_retrieval
+from unchunk.chat.part_reading import PartPlan, planned
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.prompt import assemble
 from unchunk.chat.request import (
@@ -23,11 +25,15 @@ from unchunk.retrieval.evidence import ReconstructedDocument
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What an answer is written from: messages for a model, if one is to be asked, and evidence."""
+    """What an answer is written from: messages for a model, if one is to be asked, and evidence.
+
+    With `parts`, documents are read part by part first, and other messages come of that.
+    """
 
     messages: Sequence[Message] | None
     found: Gathered | None = None
     space: Room | None = None
+    parts: PartPlan | None = None
 
     @property
     def documents(self) -> tuple[ReconstructedDocument, ...]:
@@ -70,11 +76,17 @@ async def prepare(parts: ChatParts, asked: Asked) -> Task:
     strict = manner.strict if request.strict is None else request.strict
     if strict and not found.evidence.documents:
         return Task(None, found, space)
-    template = manner.template_of(request.template)
-    messages = assemble(
-        template, untagged(space.messages), found.context, system_prompt=prompt, strict=strict
+    assembled = partial(
+        assemble,
+        manner.template_of(request.template),
+        untagged(space.messages),
+        system_prompt=prompt,
+        strict=strict,
     )
-    return Task(messages, found, space)
+    plan, warning = await planned(parts, asked, found, space, assembled)
+    if warning:
+        found = replace(found, warnings=(*found.warnings, warning))
+    return Task(assembled(found.context), found, space, plan)
 
 
 def used(task: Task) -> Used:

@@ -40,7 +40,8 @@ class ChatRequest:
     the evidence whether a search finds it or not, as far as it is there and there is room. The
     search finds at most `limit` chunks for it, none of them below `min_score`. At most
     `full_documents` are sent whole where the question does not name them, each with at most
-    `full_document_chars`; 0 is as the budget allows.
+    `full_document_chars`; 0 is as the budget allows. `max_parts` is how many parts of documents
+    that are too long a model may read for it; 0 is none.
     """
 
     messages: tuple[Message, ...]
@@ -57,6 +58,7 @@ class ChatRequest:
     min_score: float | None = None
     full_documents: int | None = None
     full_document_chars: int | None = None
+    max_parts: int | None = None
 
     def __post_init__(self) -> None:
         """Lists are taken, too, such as come out of JSON."""
@@ -66,6 +68,8 @@ class ChatRequest:
         for message in self.messages:
             if not isinstance(message.get("role"), str):
                 raise InvalidInputError("a message has no role")
+        if self.max_parts is not None and self.max_parts < 0:
+            raise InvalidInputError(f"max_parts is {self.max_parts}: use 0 or more")
         if (
             sum(max(one.last_chunk - one.first_chunk + 1, 0) for one in self.include)
             > MOST_INCLUDED

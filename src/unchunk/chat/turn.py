@@ -7,15 +7,16 @@ left is the answer: other documents, no documents, quotes instead of a model's w
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from unchunk.chat import keeping
 from unchunk.chat.draft import Draft
-from unchunk.chat.events import Done, Event, Finish, Planned, SourcesFound, Warned
+from unchunk.chat.events import Done, Event, Finish, Planned, SourcesFound, Used, Warned
 from unchunk.chat.events import gather as answer_of
 from unchunk.chat.extractive import extract, write
-from unchunk.chat.gathering import Gathered
+from unchunk.chat.gathering import Gathered, size_of
+from unchunk.chat.part_reading import PartPlan, PartReader
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.preparing import Task, prepare, understood, used
 from unchunk.chat.request import Asked, ChatRequest
@@ -64,18 +65,34 @@ async def turn(
     yield done
 
 
+@dataclass(slots=True)
+class _Answering:
+    """What is written, and what from; `reader` had parts of documents read for it."""
+
+    task: Task
+    draft: Draft
+    reader: PartReader | None = None
+
+    @property
+    def used(self) -> Used:
+        usage = self.reader.with_usage(self.draft.usage) if self.reader else self.draft.usage
+        prompt, completion = usage or (None, None)
+        return replace(used(self.task), prompt_tokens=prompt, completion_tokens=completion)
+
+
 async def _events(
     parts: ChatParts, asked: Asked, kept: keeping.Kept | None
 ) -> AsyncGenerator[Event, None]:
-    task = await prepare(parts, asked)
+    task = await _begun(parts, asked)
     if kept is not None:
         await keeping.noted(kept)
     for event in _beginning(task, asked, kept.conversation.id if kept else ""):
         yield event
-    draft = Draft(task.documents)
-    async with aclosing(_by_model(parts.model, task, draft, asked)) as stream:
+    answering = _Answering(task, Draft(task.documents))
+    async with aclosing(_by_model(parts, answering, asked)) as stream:
         async for event in stream:
             yield event
+    draft = answering.draft
     if draft.is_empty and draft.error is None and task.found and task.found.failure:
         # Nobody can answer: no model, and no documents.
         for event in draft.fail(task.found.failure):
@@ -87,25 +104,66 @@ async def _events(
         return
     for warning in draft.doubts():
         yield warning
-    prompt, completion = draft.usage or (None, None)
-    yield replace(used(task), prompt_tokens=prompt, completion_tokens=completion)
+    yield answering.used
     model = asked.request.sampling.model or (parts.model.name if parts.model else EXTRACTIVE)
     yield Done(draft.text, draft.finish, EXTRACTIVE if draft.is_quoted else model)
 
 
+async def _begun(parts: ChatParts, asked: Asked) -> Task:
+    """Documents that are to be read part by part are whole in what was found."""
+    task = await prepare(parts, asked)
+    return task if task.parts is None else replace(task, found=task.parts.found)
+
+
 async def _by_model(
-    model: ChatModel | None, task: Task, draft: Draft, asked: Asked
+    parts: ChatParts, answering: _Answering, asked: Asked
 ) -> AsyncGenerator[Event, None]:
     """What the model says, if one is to be asked; its failure is an event, too."""
-    if model is None or task.messages is None:
-        if task.found is None:
+    if parts.model is None or answering.task.messages is None:
+        if answering.task.found is None:
             error = MissingPartError("no documents are asked and no model is set up: set `chat`")
-            for event in draft.fail(error):
+            for event in answering.draft.fail(error):
                 yield event
         return
+    if (plan := answering.task.parts) is not None:
+        reader = PartReader(parts.model, plan, asked)
+        async with aclosing(_by_parts(parts, reader, answering, plan)) as reading:
+            async for event in reading:
+                yield event
+        if answering.draft.error is not None:
+            return
+    async with aclosing(_written(parts.model, answering, asked)) as writing:
+        async for event in writing:
+            yield event
+
+
+async def _by_parts(
+    parts: ChatParts, reader: PartReader, answering: _Answering, plan: PartPlan
+) -> AsyncGenerator[Event, None]:
+    """Have the parts read; the answer is then written from the notes, and cites what they cite."""
+    async with aclosing(reader.events()) as stream:
+        async for event in stream:
+            yield event
+    if reader.error is not None:
+        for event in answering.draft.fail(reader.error):
+            yield event
+        return
+    context = await asyncio.to_thread(reader.context)
+    size = size_of(context.text, parts, plan.room)
+    found = replace(plan.found, context=context, size=size)
+    answering.task = replace(answering.task, messages=plan.assembled(context), found=found)
+    answering.draft, answering.reader = Draft(reader.citable), reader
+
+
+async def _written(
+    model: ChatModel, answering: _Answering, asked: Asked
+) -> AsyncGenerator[Event, None]:
+    """The answer, as the model writes it."""
+    draft, messages = answering.draft, answering.task.messages
+    assert messages is not None
     sampling = asked.request.sampling
     try:
-        async with model.stream(task.messages, sampling, request_id=asked.request_id) as deltas:
+        async with model.stream(messages, sampling, request_id=asked.request_id) as deltas:
             async for delta in deltas:
                 for event in draft.take(delta):
                     yield event

@@ -16,6 +16,7 @@ from unchunk.chat.events import (
     Event,
     Failed,
     Planned,
+    ReadingPart,
     SourcesFound,
     Token,
     Used,
@@ -96,11 +97,16 @@ class Terminal:
                 self.fail(event.message)
             case Warned() if event.code != _NO_SOURCE:
                 self.tell(f"({event.message})")
+            case ReadingPart():
+                self.tell(f"(reading part {event.part} of {event.parts}: {event.name})")
             case Planned() | Used():
-                if isinstance(event, Planned):
-                    self.conversation = event.conversation
-                for reason in reasons(event) if self._why else ():
-                    self.tell(f"({reason})")
+                self._explain(event)
+
+    def _explain(self, event: Planned | Used) -> None:
+        if isinstance(event, Planned):
+            self.conversation = event.conversation
+        for reason in reasons(event) if self._why else ():
+            self.tell(f"({reason})")
 
     def _end_line(self) -> None:
         self._release()

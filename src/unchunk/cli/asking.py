@@ -32,6 +32,7 @@ class Options(TypedDict):
     max_tokens: int | None
     stop: tuple[str, ...]
     template: str
+    max_parts: int | None
     why: bool
 
 
@@ -69,6 +70,11 @@ def asking(command: Callable[..., object]) -> Callable[..., object]:
             click.option("--max-tokens", type=click.IntRange(1), help="The longest answer."),
             click.option("--stop", multiple=True, help="Where the model is to end; repeatable."),
             click.option("--template", default="", help="context-first or question-first."),
+            click.option(
+                "--max-parts",
+                type=click.IntRange(0),
+                help="How many parts of long documents the model may read; 0 is none.",
+            ),
             click.option("--why", is_flag=True, help="Tell how the question was understood."),
         )
     ):
@@ -138,6 +144,7 @@ class Asking:
             limit=options["chunks"],
             full_documents=options["full_documents"],
             full_document_chars=options["full_chars"],
+            max_parts=options["max_parts"],
         )
 
 

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from unchunk.chat.events import Event, SourcesFound, Token, gather
+from unchunk.chat.events import Event, ReadingPart, SourcesFound, Token, gather
 from unchunk.chat.request import ChatRequest, question
 from unchunk.domain import Document, OwnerId
 from unchunk.engine import Engine
@@ -118,16 +118,20 @@ async def _ask(desk: Desk, given: Ask, report: Report) -> str:
     desk.admit()
     events = desk.engine.chat(request, owner=desk.owner, request_id=desk.request_id)
     seen: list[Event] = []
-    written = 0
+    read = written = 0
     async with aclosing(events):
         async for event in events:
             seen.append(event)
             if isinstance(event, SourcesFound):
                 await report(1, f"{len(event.documents)} documents were found")
+            elif isinstance(event, ReadingPart):
+                read = event.part
+                said = f"reading part {event.part} of {event.parts}: {event.name}"
+                await report(1 + read, said)
             elif isinstance(event, Token):
                 told, written = written // _STEP, written + len(event.text)
                 if written // _STEP > told:
-                    await report(1 + written, f"{written} characters are written")
+                    await report(1 + read + written, f"{written} characters are written")
     answer = gather(seen)
     if answer.error is not None and answer.finish == "failed":
         kind = TransientError if answer.error.transient else UnchunkError

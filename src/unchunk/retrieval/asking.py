@@ -10,7 +10,7 @@ from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.fusion import Fusion
-from unchunk.retrieval.shelf import ANY_SCORE, EVERYWHERE, Card, Shelf, Where
+from unchunk.retrieval.shelf import ANY_SCORE, EVERYWHERE, Card, Sheet, Shelf, Where
 from unchunk.retrieval.snippets import Found, snippets
 from unchunk.retrieval.watching import WatchedReranker
 from unchunk.retrieval.wording import Words
@@ -113,6 +113,11 @@ class Asking:
         key = (owner, question, rewritten, mode, tuple(history), where, amount, tuple(include))
         evidence, _ = await self._once(key, ask)
         return evidence
+
+    async def open_document(
+        self, document: DocumentId, *, where: Where, owner: OwnerId
+    ) -> Sheet | None:
+        return await self._retriever.open_document(document, where=where, owner=owner)
 
     async def search_with_context(
         self,

@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Literal
 
 from unchunk.domain import DocumentId
+from unchunk.retrieval.coverage import asks_for_summary, is_narrow
 from unchunk.retrieval.english import DOCUMENTS, root, says_something
 from unchunk.retrieval.followup import Exchange, is_empty, leaning, subject
 from unchunk.retrieval.tags import take_tags
@@ -139,16 +140,40 @@ class QueryAnalyzer:
                 done = start + len(found.text)
         return " ".join("".join([*kept, text[done:]]).split()).lstrip(",;:.!? ")
 
+    def needs_all(self, plan: QueryPlan) -> bool:
+        """Whether the question is about all of its documents, so that no passage can answer it.
+
+        So are a summary that is not of a named matter, a question about time or analysis ('how does
+        she change throughout the story'), and one about 'all' or 'every' where documents are named
+        or carried. A named document with no other question is one about all of it.
+        """
+        if plan.mode == "passages":
+            return False
+        _, temporal, scope, analytical = self._indicated(plan.question, words_of(plan.question))
+        if temporal or analytical or (scope and (plan.sources or plan.carried)):
+            return True
+        asked = plan.question
+        for name in plan.sources:
+            asked = asked.replace(name, " ")
+        if is_narrow(asked):
+            return False
+        return asks_for_summary(plan.question) or bool(plan.sources and not plan.follow_up)
+
     def _asks_for_whole(self, asked: str, words: list[Word]) -> Iterator[str]:
-        idle = {at for idiom in self._idioms.find(asked, words) for at in idiom.words}
-        for listed, what in self._indicators:
-            found = (
-                one for one in listed.find(asked, words) if not one.words or {*one.words} - idle
-            )
+        indicated = self._indicated(asked, words)
+        for (_, what), found in zip(self._indicators, indicated, strict=True):
             for word in dict.fromkeys(one.text.casefold() for one in found):
                 yield f"{_quoted(word)} {what}"
         if found_about := _ABOUT.search(asked):
             yield f'"{found_about[1]} ... about" asks what it is about'
+
+    def _indicated(self, asked: str, words: list[Word]) -> list[list[Listed]]:
+        """The listed words of each kind, without those that an idiom has."""
+        idle = {at for idiom in self._idioms.find(asked, words) for at in idiom.words}
+        return [
+            [one for one in listed.find(asked, words) if not one.words or {*one.words} - idle]
+            for listed, _ in self._indicators
+        ]
 
     def _asks_for_more(self, asked: str, words: list[Word]) -> Iterator[str]:
         """Only where nothing stands before it in its clause that it could be said of.

@@ -189,6 +189,21 @@ class Retriever:
         cards, _ = _named(name, await self._shelf.cards(self._whose(owner)))
         return cards
 
+    async def open_document(
+        self, document: DocumentId, *, where: Where = EVERYWHERE, owner: OwnerId | None = None
+    ) -> Sheet | None:
+        """All chunks of a document, as far as they lie within `where`; None if it is not there."""
+        whose = self._whose(owner)
+
+        async def once() -> Sheet | None:
+            for card in await self._shelf.cards(whose):
+                if card.document == document:
+                    wanted = {(document, card.generation): range(card.chunk_count)}
+                    return (await self._shelf.open(whose, wanted, where)).get(document)
+            return None
+
+        return await settled(once)
+
     async def _gather(
         self, plan: QueryPlan, named: Sequence[Card], request: Request, amount: Amount
     ) -> Evidence:

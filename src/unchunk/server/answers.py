@@ -110,6 +110,17 @@ class AnswerReply(BaseModel):
     request_id: str
 
 
+class ReadingReply(BaseModel):
+    """The model begins to read a part of a document that is too long to be sent at once."""
+
+    part: int
+    parts: int
+    document: str
+    name: str
+    first_chunk: int
+    last_chunk: int
+
+
 class TokenReply(BaseModel):
     """The next piece of the answer."""
 
@@ -138,6 +149,7 @@ _REFERENCE = "#/components/schemas/{model}"
 _EVENTS: tuple[tuple[Kind, Any], ...] = (
     ("plan", PlannedReply | NotAsked),
     ("sources", SourcesReply),
+    ("reading", ReadingReply),
     ("token", TokenReply),
     ("citation", CitedReply),
     ("warning", WarningReply),
@@ -183,8 +195,8 @@ _LINES = (
 )
 EVENTS: dict[str, Any] = {
     "description": (
-        "The events of the answer: `plan`, `sources`, then `token` with `citation` among them,"
-        " `warning` anywhere, `usage`, `done`. An `error` ends a stream that has no answer, and"
+        "The events of the answer: `plan`, `sources`, `reading` where documents are read part by"
+        " part, then `token` with `citation` among them, `warning` anywhere, `usage`, `done`. An `error` ends a stream that has no answer, and"
         " stands before `done` where there is one in spite of it."
     ),
     "content": {

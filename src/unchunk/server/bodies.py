@@ -108,6 +108,8 @@ class ChatBody(BaseModel):
     """At most so many documents come whole where it does not name them, over the setting."""
     full_document_chars: Characters | None = None
     """How long a whole document may be, over the setting; 0: as the budget allows."""
+    max_parts: Annotated[int, Field(ge=0, le=1_000, strict=True), AS_WHOLE] | None = None
+    """Over the setting: how many parts of documents that are too long the model may read; 0 is none."""
     template: _Id = ""
     """How the prompt is put together, over the setting."""
     strict: StrictBool | None = None
@@ -162,6 +164,7 @@ class ChatBody(BaseModel):
             limit=self.context_chunks,
             full_documents=self.full_documents,
             full_document_chars=self.full_document_chars,
+            max_parts=self.max_parts,
         )
 
 

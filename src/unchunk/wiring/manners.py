@@ -35,6 +35,7 @@ def chat_manner_of(settings: Settings) -> ChatManner:
     temperature, top_k = settings.chat_temperature, settings.top_k
     _check(settings.max_context_chars >= 0, "max_context_chars", "at least 0")
     _check(settings.chat_max_tokens >= 0, "chat_max_tokens", "at least 0")
+    _check(settings.max_parts >= 0, "max_parts", "at least 0")
     _check(1 <= top_k <= MOST, "top_k", f"from 1 to {MOST}")
     _check(0 <= settings.context_chunks <= MOST, "context_chunks", f"from 0 to {MOST}")
     _check(0 <= settings.full_documents <= MOST, "full_documents", f"from 0 to {MOST}")
@@ -55,6 +56,7 @@ def chat_manner_of(settings: Settings) -> ChatManner:
         settings.template,
         {**SHIPPED, **_templates(settings.home / TEMPLATES)},
         Sampling("", temperature, settings.chat_max_tokens or None),
+        settings.max_parts,
     )
     manner.template_of("")
     return manner

@@ -84,6 +84,8 @@ export class Answer {
     const taker = {
       plan: () => (this.plan = data),
       sources: () => this.#takeSources(data),
+      reading: () =>
+        (this.waiting.lastChild.textContent = `Reading part ${data.part} of ${data.parts}: ${data.name}`),
       token: () => (this.#tail += plain(data.text)),
       citation: () => this.#takeCitation(data),
       warning: () => this.#note("warn", data.message, null, data.code),

@@ -1,0 +1,76 @@
+"""Which questions are about all of a document, so that no passage of it can answer them."""
+
+import pytest
+
+from unchunk.retrieval.query import QueryAnalyzer, Turn
+
+ANALYZER = QueryAnalyzer()
+TALK = (
+    Turn("user", "Who keeps the lamp of the lighthouse?"),
+    Turn("assistant", "Marta Reyes keeps it.", (("lighthouse", 1),)),
+)
+
+
+def needs_all(question: str, history: tuple[Turn, ...] = ()) -> bool:
+    return ANALYZER.needs_all(ANALYZER.analyze(question, history))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "source:report.pdf",
+        "source:a.md source:b.md",
+        "Summarise source:report.pdf",
+        "Please give me a short summary of the report. source:report.pdf",
+        "What are the key points of source:report.pdf?",
+        "What is source:report.pdf about?",
+        "What does this paper say? source:report.pdf",
+        "Sum up source:report.pdf in 200 words",
+        "TL;DR source:report.pdf",
+        "List every deadline in source:contract.pdf",
+        "Explain all of source:report.pdf",
+        "How does her view change throughout the story?",
+        "Describe the evolution of the design over time",
+        "What is the relationship between the two brothers? source:novel.txt",
+        "Fasse source:bericht.pdf zusammen",
+        "Résume source:rapport.pdf",
+        "¿De qué trata source:informe.pdf?",
+        "总结 source:报告.pdf",
+    ],
+)
+def test_a_summary_and_what_is_said_of_the_whole_need_all_of_it(question: str) -> None:
+    assert needs_all(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "When does the lease end?",
+        "What are all the fees?",
+        "Explain the fees",
+        "What does source:report.pdf say about revenue?",
+        "Summarise the chapter on fees in source:report.pdf",
+        "Summarise the last section of source:report.pdf",
+        "Explain the introduction of source:report.pdf",
+        "What are the very first words of source:report.pdf?",
+        "What happened in 1946? source:report.pdf",
+        "Who are the nine members? source:report.pdf",
+        "Is it open at all on Sundays? source:hours.md",
+    ],
+)
+def test_what_stands_in_a_passage_does_not(question: str) -> None:
+    assert not needs_all(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "needs"),
+    [
+        ("Tell me more about her", False),
+        ("Can you elaborate on that?", False),
+        ("Summarise it", True),
+        ("Tell me everything about her", True),
+    ],
+)
+def test_a_follow_up_needs_all_only_if_it_says_so(question: str, *, needs: bool) -> None:
+    assert needs_all(question, TALK) is needs
