@@ -133,6 +133,7 @@ class Engine(Talking, Reading, Searching):
             talk.manner,
             talk.model,
             self._similarity,
+            talk.elsewhere.name if talk.elsewhere else "Search",
         )
 
     @cached_property

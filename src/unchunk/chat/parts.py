@@ -29,6 +29,23 @@ def usual_amount(limit: int, characters: int | None) -> Amount:
     return Amount(limit, chunks_per_doc=None, budget=characters, stop=_STOP)
 
 
+def chunk_amount(chunks: int, characters: int | None, *, exactly: bool) -> Amount:
+    """At most so many chunks, without their neighbours.
+
+    `exactly` asks the index for that many and sends all that it finds; otherwise it is asked for
+    more, and those that are weak beside the best are left out.
+    """
+    return Amount(
+        chunks,
+        chunks_per_doc=None,
+        include_adjacent=False,
+        budget=characters,
+        stop=0.0 if exactly else _STOP,
+        hits=chunks,
+        depth=chunks if exactly else None,
+    )
+
+
 class Retrieve(Protocol):
     """Evidence for a question: from the library, or from wherever it is kept."""
 
@@ -48,6 +65,9 @@ class Retrieve(Protocol):
 
 class Elsewhere(Protocol):
     """Evidence that is not in the library; a collection of somebody else's is one."""
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def retrieve(self) -> Retrieve: ...
@@ -82,7 +102,7 @@ class ChatManner:
 
 @dataclass(frozen=True, slots=True)
 class ChatParts:
-    """Without a model, answers are quotes."""
+    """Without a model, answers are quotes. `source` is what logs call what `retrieve` asks."""
 
     retrieve: Retrieve
     analyzer: "QueryAnalyzer"
@@ -93,3 +113,4 @@ class ChatParts:
     manner: ChatManner
     model: ChatModel | None = None
     similarity: Similarity | None = None
+    source: str = "Search"

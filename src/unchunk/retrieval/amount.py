@@ -18,6 +18,7 @@ class Amount:
     for it, each cut around its matches at `full_length` characters. Where the best hit is worth 1,
     what is worth less than `stop` is left out, neighbours too. With `hits`, no more chunks than that
     are found in all, and so no more passages.
+    `depth` is how many chunks the index is asked for; None is a wide net, of which the best are kept.
     """
 
     limit: int = 10
@@ -31,6 +32,7 @@ class Amount:
     also_see: bool = True
     stop: float = 0.0
     hits: int | None = None
+    depth: int | None = None
 
 
 def check(question: str, amount: Amount) -> None:

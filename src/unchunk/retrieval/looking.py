@@ -14,6 +14,7 @@ from unchunk.retrieval.reconstruct import wanted
 from unchunk.retrieval.selection import Draft
 from unchunk.retrieval.shelf import (
     Candidate,
+    Doubt,
     Dropped,
     Place,
     Ranked,
@@ -41,7 +42,8 @@ class Request:
 
     Where the best hit is worth 1, those that are worth less than `stop` are left out. `also` are
     chunks that an earlier answer cited, or whoever asks, wanted whether they are found or not;
-    those in `best` are worth 1, too. `hits` is how many chunks may be found in all.
+    those in `best` are worth 1, too. `hits` is how many chunks may be found in all, and `depth` how many the shelf is
+    asked for.
     """
 
     texts: tuple[str, ...]
@@ -55,6 +57,7 @@ class Request:
     also: tuple[tuple[DocumentId, int], ...] = ()
     best: frozenset[tuple[DocumentId, int]] = frozenset()
     hits: int | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Look:
     dropped: tuple[Dropped, ...] = ()
     copies: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     names: Mapping[DocumentId, str] = field(default_factory=dict)
 
 
@@ -105,6 +109,7 @@ class Looker:
             (*dropped, *copied),
             tuple(copied),
             tuple(dict.fromkeys(notes)),
+            tuple(doubt for draft in drafts for doubt in draft.sheet.doubts),
             {document: sheet.name for document, sheet in sheets.items()},
         )
 
@@ -140,7 +145,7 @@ class Looker:
 
     async def _find(self, request: Request) -> Ranked:
         wide = request.limit * (request.chunks_per_doc or 1)
-        depth = max(_NET, wide, request.hits or 0, self._reranked)
+        depth = request.depth or max(_NET, wide, request.hits or 0, self._reranked)
         every = [
             await self._shelf.find(
                 text,
@@ -288,9 +293,10 @@ def _twins(
 
 
 def _best(found: list[Candidate], request: Request, dropped: list[Dropped]) -> list[Candidate]:
-    """As many as are wanted; those that are wanted anyway do not count."""
-    anyway = set(request.also)
-    counted = [one for one in found if one.place[::2] not in anyway]
+    """As many as are wanted, those of the last answer first; what the user includes is not counted."""
+    counted = [one for one in found if one.place[::2] not in request.best]
+    carried = set(request.also)
+    counted.sort(key=lambda one: one.place[::2] not in carried)
     beyond = counted[request.hits :] if request.hits is not None else []
     dropped += [Dropped(one.place, one.score, _TOO_MANY) for one in beyond]
     return [one for one in found if one not in beyond]

@@ -22,6 +22,7 @@ from unchunk.retrieval.shelf import (
     Place,
     Shelf,
     Where,
+    doubts_told,
 )
 from unchunk.retrieval.snippets import settled
 from unchunk.retrieval.wholes import wanted_whole, wholes
@@ -107,9 +108,10 @@ class ChunkAwareRetriever:
         async def once() -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
             look = await self._looker.look(request)
             found = select(look.drafts, reach=request.reach).documents
-            if look.notes:
-                found = tuple(replace(one, notes=look.notes) for one in found)
-            return list(found), look.notes
+            notes = (*look.notes, *doubts_told(look.doubts))
+            if notes:
+                found = tuple(replace(one, notes=notes) for one in found)
+            return list(found), notes
 
         return await settled(once)
 
@@ -204,14 +206,14 @@ class ChunkAwareRetriever:
             tag=tag,
         )
         documents = (*whole, *selected.documents)
+        doubts = (*look.doubts, *(it for one in sheets.values() for it in one.doubts))
+        notes = [*look.notes, *(it for one in sheets.values() for it in one.notes)]
         return Evidence(
             plan,
             documents,
             await self._also_see(owner, where, look, documents) if amount.also_see else (),
             (*omitted, *selected.omitted),
-            tuple(
-                dict.fromkeys([*look.notes, *(it for one in sheets.values() for it in one.notes)])
-            ),
+            (*dict.fromkeys(notes), *doubts_told(doubts)),
             look.found,
             look.dropped,
             look.names,
@@ -283,6 +285,7 @@ class ChunkAwareRetriever:
             amount.min_score,
             amount.stop,
             hits=amount.hits,
+            depth=amount.depth,
         )
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:

@@ -16,7 +16,7 @@ from unchunk.retrieval.query import Mode, Turn
 from unchunk.retrieval.remembering import RememberingEmbedder
 from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Where
-from unchunk.settings import Settings
+from unchunk.settings import CHUNKENIZER, Settings
 from unchunk.wiring.manners import manner_of
 from unchunk.wiring.providers import make_embedder
 
@@ -69,7 +69,9 @@ async def open_collection(
     else:
         from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
 
-        source = ChunkenizerSource(rest or settings.chunkenizer_url, key=settings.collection_key)
+        source = ChunkenizerSource(
+            rest or settings.chunkenizer_url or CHUNKENIZER, key=settings.collection_key
+        )
     shelf = ForeignShelf(source, owner_field=owner_field, chunking=cut)
     return Collection(shelf, embedder, settings.owner, manner)
 
@@ -111,6 +113,10 @@ class ChatSource:
         self._settings = settings
         self._opening: asyncio.Task[Collection] | None = None
         self._again = 0.0
+        kind = settings.answer_source.partition(":")[0]
+        self.name = (
+            "Chunkenizer API" if kind == "chunkenizer" else f"{kind.capitalize()} collection"
+        )
 
     async def retrieve(
         self,
@@ -155,13 +161,13 @@ class ChatSource:
             async with asyncio.timeout(_PATIENCE):
                 return await open_collection(
                     settings,
-                    settings.chat_source,
+                    settings.answer_source,
                     fields=settings.collection_fields,
                     owner_field=settings.collection_owner_field,
                 )
         except TimeoutError:
             raise ProviderUnavailableError(
-                f"{settings.chat_source} did not answer within {_PATIENCE:.0f} s"
+                f"{settings.answer_source} did not answer within {_PATIENCE:.0f} s"
             ) from None
         finally:
             self._again = asyncio.get_running_loop().time() + _AGAIN
