@@ -7,6 +7,7 @@ character for character.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from unchunk.domain import Chunk, DocumentId
 from unchunk.retrieval.evidence import Passage, ReconstructedDocument
@@ -16,12 +17,14 @@ from unchunk.retrieval.marking import (
     fence,
     gap_mark,
     named,
+    note_mark,
     rest_mark,
     source_mark,
     tag_for,
 )
 
 _BETWEEN = "\n\n"
+_LONGEST_REMARK = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,17 @@ class Context:
     citations: frozenset[tuple[DocumentId, int]] = frozenset()
 
 
-def render(documents: Sequence[ReconstructedDocument]) -> Context:
-    """The documents in their order; nothing at all where there is none."""
+def render(documents: Sequence[ReconstructedDocument], disagreement: str = "") -> Context:
+    """The documents in their order, then where they differ; nothing at all where there is none."""
     documents = [one for one in documents if one.passages]
     if not documents:
         return Context("")
-    tag = tag_for(words for one in documents for words in _words(one))
-    text = _BETWEEN.join(_shown(one, tag) for one in documents)
+    remark = named(disagreement, _LONGEST_REMARK)
+    tag = tag_for(chain((words for one in documents for words in _words(one)), [remark]))
+    parts = [_shown(one, tag) for one in documents]
+    if remark:
+        parts.append(note_mark(remark, tag))
+    text = _BETWEEN.join(parts)
     cited = (
         (one.document, chunk.chunk_index)
         for one in documents

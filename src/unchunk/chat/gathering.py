@@ -48,7 +48,10 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
         found = Gathered(Evidence(plan, ()), render(()), failure=error)
         warnings.append(Warned("search-unavailable", said))
     evidence = found.evidence
-    warnings += (Warned("search", note) for note in evidence.notes)
+    warnings += (
+        Warned("differ" if note == evidence.disagreement else "search", note)
+        for note in evidence.notes
+    )
     if evidence.omitted:
         left = ", ".join(dict.fromkeys(one.name for one in evidence.omitted))
         warnings.append(Warned("omitted", f"there was no room for all that was found: {left}"))
@@ -132,7 +135,7 @@ def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:
 async def _fitted(search: Search, amount: Amount, room: Room) -> Gathered:
     """What is sent is longer than what was found, by names and citations; it fits nevertheless."""
     evidence = await search(as_sent(amount, room))
-    context = render(evidence.documents)
+    context = render(evidence.documents, evidence.disagreement)
     budget, size = amount.budget, amount.measure(context.text)
     if budget is None or size <= budget:
         return Gathered(evidence, context)
@@ -140,7 +143,7 @@ async def _fitted(search: Search, amount: Amount, room: Room) -> Gathered:
     plain = sum(amount.measure(one.full_content) for one in evidence.documents)
     evidence = await search(replace(amount, budget=int(budget * plain / size)))
     documents = list(evidence.documents)
-    while amount.measure((context := render(documents)).text) > budget:
+    while amount.measure((context := render(documents, evidence.disagreement)).text) > budget:
         least = min(documents, key=lambda one: one.max_score)
         documents.remove(least)
         evidence = replace(evidence, omitted=(*evidence.omitted, _omitted(least)))

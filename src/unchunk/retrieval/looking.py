@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Reranker
-from unchunk.retrieval.duplicates import copies
+from unchunk.retrieval.duplicates import Disagreement, Variant, compared, disagreements
 from unchunk.retrieval.fusion import Ranking, by_rank
 from unchunk.retrieval.reconstruct import wanted
 from unchunk.retrieval.selection import Draft
@@ -73,6 +73,7 @@ class Look:
     copies: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
     names: Mapping[DocumentId, str] = field(default_factory=dict)
 
 
@@ -97,11 +98,12 @@ class Looker:
         found = self._with_words(found, sheets, request, dropped)
         if self._reranker is not None and found:
             found = await self._read_again(self._reranker, found, sheets, request, notes)
-        kept, copied = _without_copies(found, sheets)
+        kept, copied, variants = _without_copies(found, sheets)
         copied += [_named(one, sheets) for one in dropped if one.same_as in sheets]
         dropped = [one for one in dropped if one.same_as not in sheets]
         kept = _best(kept, request, dropped)
         drafts = _drafts(kept, sheets, request, dropped)
+        names = {document: sheet.name for document, sheet in sheets.items()}
         notes += [note for draft in drafts for note in draft.sheet.notes]
         return Look(
             tuple(drafts),
@@ -110,7 +112,8 @@ class Looker:
             tuple(copied),
             tuple(dict.fromkeys(notes)),
             tuple(doubt for draft in drafts for doubt in draft.sheet.doubts),
-            {document: sheet.name for document, sheet in sheets.items()},
+            tuple(disagreements(variants, names)),
+            names,
         )
 
     def _with_words(
@@ -254,12 +257,20 @@ def _text(sheets: Mapping[DocumentId, Sheet], place: Place) -> str | None:
 
 def _without_copies(
     found: Sequence[Candidate], sheets: Mapping[DocumentId, Sheet]
-) -> tuple[list[Candidate], list[Dropped]]:
-    """Of documents that say the same, the one that was found first keeps all its hits."""
+) -> tuple[list[Candidate], list[Dropped], tuple[Variant, ...]]:
+    """Of documents that say the same, the one that was found first keeps all its hits.
+
+    Chunks that say nearly the same and differ in a fact all stay, and are told beside.
+    """
     first = {it: at for at, it in enumerate(dict.fromkeys(one.place.document for one in found))}
     in_turn = sorted(found, key=lambda one: first[one.place.document])
-    copied = copies([(one.place, one.score, _text(sheets, one.place) or "") for one in in_turn])
     twins = _twins(first, sheets)
+    texts = [
+        (one.place, one.score, _text(sheets, one.place) or "")
+        for one in in_turn
+        if one.place.document not in twins
+    ]
+    copied, variants = compared(texts)
     kept, dropped = [], []
     for one in found:
         if twin := twins.get(one.place.document):
@@ -271,7 +282,7 @@ def _without_copies(
             kept.append(one)
             continue
         dropped.append(Dropped(one.place, one.score, reason))
-    return kept, dropped
+    return kept, dropped, variants
 
 
 def _named(twin: Dropped, sheets: Mapping[DocumentId, Sheet]) -> Dropped:

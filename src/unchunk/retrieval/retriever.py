@@ -7,6 +7,7 @@ from typing import NamedTuple
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount, check
+from unchunk.retrieval.duplicates import disagreements_told
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.looking import Look, Looker, Request
 from unchunk.retrieval.marking import tag_for
@@ -46,7 +47,8 @@ class Evidence:
 
     `omitted` is what there was no room for, `dropped` what was found and not wanted; `found` is
     all that the search gave, best first, with the `names` of their documents as far as they were
-    opened. `notes` says where this is less than it should be.
+    opened. `notes` says where this is less than it should be, and `disagreement`, one of them, where
+    documents that say nearly the same differ.
     """
 
     plan: QueryPlan
@@ -57,6 +59,7 @@ class Evidence:
     found: tuple[Candidate, ...] = field(default=(), repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     names: Mapping[DocumentId, str] = field(default_factory=dict, repr=False)
+    disagreement: str = ""
 
 
 class ChunkAwareRetriever:
@@ -108,9 +111,11 @@ class ChunkAwareRetriever:
         async def once() -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
             look = await self._looker.look(request)
             found = select(look.drafts, reach=request.reach).documents
+            differ = disagreements_told(look.disagreements, [one.document for one in found])
             notes = (*look.notes, *doubts_told(look.doubts))
-            if notes:
-                found = tuple(replace(one, notes=notes) for one in found)
+            if notes or differ:
+                told = (*notes, *filter(None, [differ]))
+                found = tuple(replace(one, notes=told) for one in found)
             return list(found), notes
 
         return await settled(once)
@@ -206,6 +211,7 @@ class ChunkAwareRetriever:
             tag=tag,
         )
         documents = (*whole, *selected.documents)
+        differ = disagreements_told(look.disagreements, [one.document for one in documents])
         doubts = (*look.doubts, *(it for one in sheets.values() for it in one.doubts))
         notes = [*look.notes, *(it for one in sheets.values() for it in one.notes)]
         return Evidence(
@@ -213,10 +219,11 @@ class ChunkAwareRetriever:
             documents,
             await self._also_see(owner, where, look, documents) if amount.also_see else (),
             (*omitted, *selected.omitted),
-            (*dict.fromkeys(notes), *doubts_told(doubts)),
+            (*dict.fromkeys(notes), *doubts_told(doubts), *filter(None, [differ])),
             look.found,
             look.dropped,
             look.names,
+            differ,
         )
 
     async def _sources(self, plan: QueryPlan, owner: OwnerId, notes: list[str]) -> list[Card]:
