@@ -3,6 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import chromadb
 import pytest
@@ -40,7 +41,7 @@ def test_a_collection_in_a_folder_that_a_client_has_open_is_read_as_it_is_now(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder = "chroma" if relative else str(tmp_path / "chroma")
-    theirs = chromadb.PersistentClient(folder, Settings(anonymized_telemetry=telemetry))
+    theirs: Any = chromadb.PersistentClient(folder, Settings(anonymized_telemetry=telemetry))
     fill_chroma(theirs, "pages", PAGES, rows=ROWS)
     place = f"chroma:{tmp_path / 'chroma'}#pages"
     assert asyncio.run(found(tmp_path / "home", place)) == ["rules.md"]
@@ -51,14 +52,14 @@ def test_a_collection_in_a_folder_that_a_client_has_open_is_read_as_it_is_now(
 
 def test_a_client_may_be_opened_in_a_folder_that_is_a_collection_here(tmp_path: Path) -> None:
     folder = str(tmp_path / "chroma")
-    theirs = chromadb.PersistentClient(folder)
+    theirs: Any = chromadb.PersistentClient(folder)
     fill_chroma(theirs, "pages", PAGES, rows=ROWS)
     theirs.close()
 
     async def both() -> int:
         settings = load(tmp_path / "home", {}, embedder="hashing")
         collection = await open_collection(settings, f"chroma:{folder}#pages")
-        client = chromadb.PersistentClient(folder)
+        client: Any = chromadb.PersistentClient(folder)
         try:
             return int(client.get_collection("pages", embedding_function=None).count())
         finally:
@@ -77,7 +78,7 @@ def test_our_own_index_in_chroma_is_searched_beside_others_in_the_same_folder(
         await engine.add(home.file("rules.md", "A night in the harbour costs 22 euros."))
         [folder] = {path.parent for path in home.folder.rglob("chroma.sqlite3")}
         relative = os.path.relpath(folder)  # noqa: ASYNC240 - only a name is made
-        theirs = chromadb.PersistentClient(relative)
+        theirs: Any = chromadb.PersistentClient(relative)
         try:
             fill_chroma(theirs, "pages", PAGES, rows=ROWS)
             assert await found(tmp_path / "other", f"chroma:{folder}#pages") == ["rules.md"]
