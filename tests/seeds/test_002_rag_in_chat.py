@@ -349,7 +349,7 @@ def test_the_functions_take_what_the_document_says(line: int, ours: Callable[...
     assert all(it.kind is it.KEYWORD_ONLY for it in parameters[len(wanted) :])
 
 
-@pytest.mark.statement("002-11", "002-12", "002-13")
+@pytest.mark.statement("002-11", "002-12", "002-13", "002-22")
 def test_retrieve_chunks_gives_what_a_prompt_needs_and_logs_how_long_it_took(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -359,6 +359,10 @@ def test_retrieve_chunks_gives_what_a_prompt_needs_and_logs_how_long_it_took(
         found = asyncio.run(unchunk.retrieve_chunks(NIGHT, base_url=url))
         monkeypatch.setenv("CHUNKENIZER_API_URL", url)
         assert asyncio.run(unchunk.retrieve_chunks(query=NIGHT, top_k=2)) == found[:2]
+        kept.trick = (200, b'{"results": []}')
+        assert asyncio.run(unchunk.retrieve_chunks(NIGHT)) == []
+        empty = [one for one in caplog.records if one.getMessage() == "No chunks found for query"]
+        assert [one.levelno for one in empty] == [logging.INFO]
         kept.trick = (500, b"")
         assert asyncio.run(unchunk.retrieve_chunks(NIGHT)) == []
     assert len(found) == 5

@@ -22,6 +22,7 @@ from adapters.embed.provider import Provider, provider, refuse
 from adapters.extract.making import docx, paragraph, pdf
 from adapters.llm.scripted import ScriptedModel
 from adapters.rerank import rerank_server
+from adapters.sources.stores import Chunkenizer, chunkenizer
 from seed_documents import code_block, needs_documents
 from server.scripted import eventually, parsed, serving
 from servers import qdrant
@@ -431,6 +432,32 @@ def test_copies_are_dropped_unless_a_fact_differs_which_is_pointed_out(harbour: 
         assert told["message"] in evidence["notes"]
     finally:
         harbour.remove(*added)
+
+
+@pytest.mark.statement("004-24")
+def test_in_chunks_of_others_a_fact_that_differs_is_pointed_out_too(tmp_path: Path) -> None:
+    texts = {"old": OLD, "new": OLD.replace("in spring", "never in spring"), "copy": f"{OLD} "}
+    results = [
+        {
+            "document_id": name,
+            "document_name": f"{name}.md",
+            "chunk_index": 0,
+            "chunk_text": text,
+            "token_count": 9,
+            "metadata": {},
+        }
+        for name, text in texts.items()
+    ]
+    with (
+        chunkenizer(Chunkenizer(results)) as url,
+        unchunk.open_collection(f"chunkenizer:{url}", tmp_path / "home") as theirs,
+    ):
+        evidence = theirs.retrieve(DIVERS)
+    assert len(evidence.documents) == 2
+    [told] = [one for one in evidence.notes if "differ" in one]
+    assert {"old.md", "copy.md"} & {*told.split()}
+    assert '"divers in spring"' in told or '"divers in"' in told
+    assert '"divers never in"' in told
 
 
 @pytest.mark.statement("004-25", "004-37")
