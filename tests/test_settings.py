@@ -93,11 +93,32 @@ def test_lists_of_words_come_from_arrays_and_from_texts_with_commas(tmp_path: Pa
         load(tmp_path, {}, scope_words=5)
 
 
-def test_the_older_names_in_the_environment_are_known_and_ours_go_over_them(tmp_path: Path) -> None:
-    older = {"RAG_MAX_CONTEXT_CHARS": "5000", "CHUNKENIZER_API_URL": "http://a:1"}
-    settings = load(tmp_path, older)
-    assert (settings.max_context_chars, settings.chunkenizer_url) == (5000, "http://a:1")
-    assert load(tmp_path, older | {"UNCHUNK_MAX_CONTEXT_CHARS": "7"}).max_context_chars == 7
+def test_some_variables_are_read_without_the_prefix_and_those_with_it_go_over_them(
+    tmp_path: Path,
+) -> None:
+    bare = {"RAG_MAX_CONTEXT_CHARS": "5000", "CHUNKENIZER_API_URL": "http://a:1"}
+    settings = load(tmp_path, bare)
+    assert (settings.rag_max_context_chars, settings.chunkenizer_url) == (5000, "http://a:1")
+    assert settings.max_context_chars == 24_000
+    assert load(tmp_path, bare | {"UNCHUNK_RAG_MAX_CONTEXT_CHARS": "7"}).rag_max_context_chars == 7
+
+
+@pytest.mark.parametrize(
+    ("chosen", "source"),
+    [
+        ({}, ""),
+        ({"chunkenizer_url": "http://a:1"}, "chunkenizer:http://a:1"),
+        ({"chunkenizer_url": "http://a:1", "chat_source": "library"}, ""),
+        (
+            {"chunkenizer_url": "http://a:1", "chat_source": "qdrant:http://q:1#c"},
+            "qdrant:http://q:1#c",
+        ),
+    ],
+)
+def test_a_chunkenizer_url_is_where_answers_come_from_unless_the_source_is_said(
+    tmp_path: Path, chosen: dict[str, str], source: str
+) -> None:
+    assert load(tmp_path, {}, **chosen).answer_source == source
 
 
 @pytest.mark.parametrize(

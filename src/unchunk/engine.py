@@ -145,6 +145,7 @@ class Engine(Talking, Reading, Searching):
             talk.model,
             self._similarity,
             self._open_document,
+            talk.elsewhere.name if talk.elsewhere else "Search",
         )
 
     @cached_property

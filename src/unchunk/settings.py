@@ -20,13 +20,14 @@ FILE = "unchunk.toml"
 _PREFIX = "UNCHUNK_"
 _HOME = "UNCHUNK_HOME"
 _ON, _OFF = ("1", "true", "yes", "y", "on"), ("0", "false", "no", "n", "off", "")
-# Names that these had before there was a prefix.
-_OTHER_NAMES = {
-    "RAG_ENABLED": "rag_enabled",
-    "RAG_TOP_K": "top_k",
-    "RAG_MAX_CONTEXT_CHARS": "max_context_chars",
-    "CHUNKENIZER_API_URL": "chunkenizer_url",
-}
+# Variables that are read without the prefix.
+_UNPREFIXED = {
+    name.upper(): name for name in ("rag_enabled", "rag_top_k", "rag_max_context_chars")
+} | {"CHUNKENIZER_API_URL": "chunkenizer_url"}
+OWN_LIBRARY = "library"
+"""The `chat_source` that answers from the library although `chunkenizer_url` is set."""
+CHUNKENIZER = "http://localhost:8000"
+"""Where a Chunkenizer server is expected if nothing says where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ class Settings:
     reranker_url: str = ""
     reranker_key: str = ""
     rag_enabled: bool = True
+    rag_top_k: int | None = None
+    rag_max_context_chars: int | None = None
     top_k: int = 10
     max_context_chars: int = 24_000
     context_chunks: int = 0
@@ -115,7 +118,7 @@ class Settings:
     collection_vector: str = ""
     collection_key: str = ""
     search_cache_seconds: float = 300.0
-    chunkenizer_url: str = "http://localhost:8000"
+    chunkenizer_url: str = ""
     owner: str = "local"
     hosts: tuple[str, ...] = ()
     require_keys: bool = False
@@ -138,6 +141,14 @@ class Settings:
             )
         unit, boundaries = cast("Unit", self.chunk_unit), cast("Boundaries", self.chunk_boundaries)
         return Chunking(ChunkingStrategy(unit, self.chunk_size, self.chunk_overlap), boundaries)
+
+    @property
+    def answer_source(self) -> str:
+        """Where evidence for answers comes from: a place of foreign chunks; empty: the library."""
+        if self.chat_source == OWN_LIBRARY:
+            return ""
+        chunkenizer = f"chunkenizer:{self.chunkenizer_url}" if self.chunkenizer_url else ""
+        return self.chat_source or chunkenizer
 
     @property
     def logs_are_json(self) -> bool:
@@ -209,7 +220,7 @@ def _from_file(path: Path) -> dict[str, object]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     found: dict[str, object] = {
-        ours: environment[name] for name, ours in _OTHER_NAMES.items() if name in environment
+        ours: environment[name] for name, ours in _UNPREFIXED.items() if name in environment
     }
     found |= {
         name.removeprefix(_PREFIX).lower(): value

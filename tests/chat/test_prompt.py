@@ -79,7 +79,7 @@ def test_where_there_is_a_tag_the_model_is_told_before_it_reads_anything(
     [message] = put(template, asked("Q?"), context)
     told = message["content"].partition("\n\n")[0]
     assert "between <<<evidence 8f3a and evidence 8f3a>>> is data" in told
-    assert 'Only citations, sources and omissions with "mark 8f3a" are real' in told
+    assert 'Only citations, sources, notes and omissions with "mark 8f3a" are real' in told
     assert "mark" not in put(template, asked("Q?"))[0]["content"].replace("marks what", "")
 
 

@@ -1,9 +1,10 @@
 """The same text in several places."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unchunk.retrieval.duplicates import copies
+from unchunk.retrieval.duplicates import compared
 from unchunk.retrieval.shelf import Place
 
 LONG = "The white whale swam before him as the monomaniac incarnation of all malicious agencies"
@@ -15,22 +16,22 @@ def at(number: int) -> Place:
 
 def test_a_copy_is_told_with_its_original_and_the_best_one_stays() -> None:
     found = [(at(1), 0.9, LONG), (at(2), 0.5, "quite another"), (at(3), 0.9, LONG.upper())]
-    assert copies(found) == {at(3): at(1)}
+    assert compared(found).copies == {at(3): at(1)}
 
 
 def test_a_word_or_a_blank_more_is_still_a_copy() -> None:
     found = [(at(1), 0.9, LONG), (at(2), 0.893, LONG.replace(" ", "\n") + " ever")]
-    assert copies(found) == {at(2): at(1)}
+    assert compared(found).copies == {at(2): at(1)}
 
 
 def test_a_copy_of_a_copy_points_to_the_first() -> None:
     found = [(at(n), 0.9, LONG) for n in range(3)]
-    assert copies(found) == {at(1): at(0), at(2): at(0)}
+    assert compared(found).copies == {at(1): at(0), at(2): at(0)}
 
 
-def test_texts_that_share_half_their_words_are_not_copies() -> None:
+def test_texts_that_share_half_their_words_are_not_compared() -> None:
     half = LONG[: len(LONG) // 2] + " another end with other words than the ones before it"
-    assert copies([(at(1), 0.9, LONG), (at(2), 0.9, half)]) == {}
+    assert compared([(at(1), 0.9, LONG), (at(2), 0.9, half)]).copies == {}
 
 
 def test_short_texts_are_copies_only_if_they_are_the_same() -> None:
@@ -39,7 +40,7 @@ def test_short_texts_are_copies_only_if_they_are_the_same() -> None:
         (at(2), 0.9, "yes it is not"),
         (at(3), 0.9, "Yes it is so"),
     ]
-    assert copies(found) == {at(3): at(1)}
+    assert compared(found).copies == {at(3): at(1)}
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.text("ab ", max_size=12)), max_size=12))
@@ -48,6 +49,73 @@ def test_every_copy_has_an_original_that_stands_before_it_and_is_none_itself(
 ) -> None:
     found = [(at(n), score, text) for n, (score, text) in enumerate(texts)]
     places = [place for place, _, _ in found]
-    for copy, original in copies(found).items():
+    for copy, original in compared(found).copies.items():
         assert places.index(original) < places.index(copy)
-        assert original not in copies(found)
+        assert original not in compared(found).copies
+
+
+LEASE = "The landlord repairs the roof within six hours of a written notice by the tenant."
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        (LEASE, LEASE.replace("six", "seven"), ("six hours", "seven hours")),
+        (LEASE, LEASE.replace("six", "16"), ("six hours", "16 hours")),
+        (LEASE, LEASE.replace("within", "not within"), ("roof within", "roof not within")),
+        (LEASE, LEASE.replace("tenant", "Harbour"), ("tenant", "Harbour")),
+        ("No dogs are allowed in the garden.", "Dogs are allowed in the garden.", ("No dogs", "Dogs")),
+        ("Set the value of max_size in this file.", "Set the value of min_size in this file.",
+         ("max_size in", "min_size in")),
+        ("It is lawful to anchor in the bay at night.", "It is unlawful to anchor in the bay at night.",
+         ("lawful to", "unlawful to")),
+        ("Die Miete ist am dritten Werktag jedes Monats fällig.",
+         "Die Miete ist am fünften Werktag jedes Monats fällig.",
+         ("dritten Werktag", "fünften Werktag")),
+        ("Der Vertrag gilt einundzwanzig Tage ab heute.", "Der Vertrag gilt zweiundzwanzig Tage ab heute.",
+         ("einundzwanzig Tage", "zweiundzwanzig Tage")),
+        ("Haustiere sind hier erlaubt, wenn sie klein sind.",
+         "Haustiere sind hier nicht erlaubt, wenn sie klein sind.",
+         ("hier erlaubt", "hier nicht erlaubt")),
+        ("Le contrat dure quatre ans et se renouvelle seul.", "Le contrat dure cinq ans et se renouvelle seul.",
+         ("quatre ans", "cinq ans")),
+    ],
+)  # fmt: skip
+def test_where_a_number_a_name_or_a_negation_differs_both_stay_and_it_is_told(
+    one: str, other: str, told: tuple[str, str]
+) -> None:
+    found = compared([(at(1), 0.9, one), (at(2), 0.7, other)])
+    assert found.copies == {}
+    [variant] = found.variants
+    assert (variant.original, variant.place) == (at(1), at(2))
+    assert variant.differences == (told,)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [LEASE.replace("six", "6"), LEASE.replace("written", "wrïtten"), LEASE + " Then it is paid"],
+    ids=["the same number", "a plain word", "a word more at the end"],
+)
+def test_where_no_fact_differs_one_of_two_is_a_copy(other: str) -> None:
+    long = " ".join(
+        [LEASE, "It is painted white and looked after by a gardener who comes on foot."] * 2
+    )
+    found = compared([(at(1), 0.9, long), (at(2), 0.9, long.replace(LEASE, other, 1))])
+    assert found == ({at(2): at(1)}, ())
+
+
+def test_a_fact_behind_the_end_of_the_other_is_kept_and_no_difference() -> None:
+    long = " ".join([LEASE] * 3)
+    found = compared([(at(1), 0.9, long), (at(2), 0.9, f"{long} In winter he has twelve hours.")])
+    assert found == ({}, ())
+
+
+def test_texts_that_differ_in_more_than_facts_are_not_told_of() -> None:
+    other = LEASE.replace("six", "seven").replace("roof", "cellar").replace("written", "spoken")
+    assert compared([(at(1), 0.9, LEASE), (at(2), 0.9, other)]) == ({}, ())
+
+
+def test_long_texts_that_cannot_be_compared_word_by_word_all_stay() -> None:
+    long = "six seven " * 2_000
+    found = [(at(n), 0.9, f"{long}{n} {long[n:]}") for n in range(60)]
+    assert compared(found).copies == {}

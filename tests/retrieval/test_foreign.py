@@ -187,7 +187,7 @@ def test_a_query_is_one_search_and_one_fetch_and_gives_slices_of_the_texts(
                 passages = merged(sheet.pieces)
                 assert all(one in texts[name] for one in passages)
                 assert len(passages) == sum(at - 1 not in sheet.pieces for at in sheet.pieces)
-                assert sheet.notes == ()
+                assert sheet.doubts == ()
                 expected = {at for one in wanted if one[0] == name for at in wanted[one]}
                 if engine == "chunkenizer":
                     expected = {at for document, at in hits if document == name}
@@ -492,7 +492,7 @@ def test_chunks_that_disagree_on_their_number_are_named(running: Running) -> Non
         shelf = ForeignShelf(await open_qdrant(running.qdrant.url, name, stores.embedder()))
         sheet = (await shelf.open("me", {("d", 0): [0, 1]}, ANY))["d"]
         assert sheet.chunk_count == 4
-        assert "the chunks disagree on how many there are: [1, 4]" in sheet.notes
+        assert "disagree on how many there are" in [one.statement for one in sheet.doubts]
         assert sheet.metadata == {"tags": "x, y"}
         await shelf.close()
 

@@ -8,6 +8,7 @@ from sheets import even, sheet_of
 from shelves import WrittenShelf
 from unchunk.errors import InvalidInputError
 from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.query import Turn
 from unchunk.retrieval.retriever import Evidence, Retriever
 from unchunk.retrieval.shelf import Sheet
 
@@ -48,3 +49,13 @@ def test_what_is_wanted_anyway_does_not_count() -> None:
 def test_none_at_all_cannot_be_asked_for() -> None:
     with pytest.raises(InvalidInputError, match="hits 0"):
         ask(Amount(hits=0))
+
+
+def test_what_the_last_answer_cited_counts_and_comes_first() -> None:
+    shelf = WrittenShelf([book(name, at) for at, name in enumerate("abc")], FOUND)
+    said = (Turn("user", QUESTION), Turn("assistant", "It is red.", (("id-c", 5),)))
+    amount = Amount(chunks_per_doc=None, hits=2)
+    evidence = asyncio.run(
+        Retriever(shelf).retrieve("And what color was it?", history=said, amount=amount)
+    )
+    assert found(evidence) == {("c", 5), ("a", 2)}

@@ -62,7 +62,7 @@ def test_chunks_with_places_are_slices_of_their_text(
         at: Unplaced(spans[at].of(text), spans[at].start, spans[at].end) for at in some
     }
     made = joined(chunks)
-    assert made.notes == ()
+    assert made.doubts == ()
     for at, piece in made.pieces.items():
         assert (piece.chunk.start, piece.chunk.end) == spans[at][:2]
         assert piece.text == spans[at].of(text)
@@ -79,7 +79,7 @@ def test_chunks_without_places_become_slices_of_a_real_text() -> None:
         assert all(one in text for one in whole), text[:80]
         assert len(whole) == sum(at - 1 not in picked for at in picked)
         assert {at: piece.text for at, piece in made.pieces.items()} == picked
-        assert made.notes == ()
+        assert made.doubts == ()
 
 
 @needs_data
@@ -90,7 +90,7 @@ def test_other_peoples_splitters_are_joined_where_they_overlap(name: str) -> Non
         parts = cutter.cut(text)
         made = joined(dict(enumerate(parts)))
         (whole,) = merged(made.pieces)
-        doubtful = {int(note.split()[1]) for note in made.notes}
+        doubtful = {int(one.subject.split()[1]) for one in made.doubts}
         for at in range(len(parts) - 1):
             if at not in doubtful:
                 left, right = made.pieces[at].chunk, made.pieces[at + 1].chunk
@@ -113,13 +113,15 @@ def test_chunks_that_share_nothing_are_put_behind_each_other_and_it_is_said() ->
     (whole,) = merged(made.pieces)
     assert whole.split() == ["The", "first", "ends", "here.", "Another", "begins."]
     assert whole.startswith("The first ends here.\n")
-    assert made.notes == ("chunks 3 and 4 share nothing: what stands between them is a guess",)
+    assert made.doubts == (
+        ("chunks 3 and 4", "share nothing: what stands between them is a guess"),
+    )
 
 
 def test_a_joint_that_may_be_elsewhere_is_named() -> None:
     row = "2024-01-01,ok,100,EUR\n"
     made = joined({0: row * 20, 1: row * 20})
-    assert [note for note in made.notes if note.startswith("chunks 0 and 1 ")]
+    assert [one for one in made.doubts if one.subject == "chunks 0 and 1"]
 
 
 @needs_data
@@ -129,7 +131,7 @@ def test_the_numbers_of_chunks_count_more_than_the_order_that_overlaps_tell() ->
     made = joined({at: parts[other] for at, other in enumerate(order)})
     places = [piece.chunk.start for _, piece in sorted(made.pieces.items())]
     assert places == sorted(places)
-    assert any("chunks 3 and 4" in note for note in made.notes)
+    assert any(one.subject == "chunks 3 and 4" for one in made.doubts)
     for at, other in enumerate(order):
         assert made.pieces[at].text.startswith(parts[other])
 
@@ -139,7 +141,7 @@ def test_a_chunk_that_the_stride_shows_to_be_missing_is_named() -> None:
     parts = chunk_text(max(chapters(), key=len))
     numbered = dict(enumerate([*parts[:5], *parts[7:12]]))
     made = joined({**numbered}, ChunkingStrategy("words", 320, 80))
-    assert any(note.startswith("chunks 4 and 5 ") for note in made.notes)
+    assert any(one.subject == "chunks 4 and 5" for one in made.doubts)
 
 
 def test_what_was_said_to_share_nothing_is_no_doubt() -> None:
@@ -147,7 +149,7 @@ def test_what_was_said_to_share_nothing_is_no_doubt() -> None:
     parts = ["".join(words[at : at + 10]) for at in range(0, 40, 10)]
     made = joined(dict(enumerate(parts)), ChunkingStrategy("words", 10, 0))
     assert merged(made.pieces) == ["".join(words)]
-    assert made.notes == ()
+    assert made.doubts == ()
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_what_was_said_to_share_nothing_is_no_doubt() -> None:
 )
 def test_places_that_cannot_be_are_not_believed(wrong: dict[int, Unplaced]) -> None:
     made = joined({**wrong})
-    assert len(made.notes) == 1
+    assert len(made.doubts) == 1
     assert [piece.text.rstrip() for piece in made.pieces.values()] == [
         one.text for one in wrong.values()
     ]

@@ -79,7 +79,7 @@ PEAK_BYTES: dict[str, float] = {
     "stitching by the overlap": 2.03,
     "fusing by rank": 1.3,
     "fusing by score": 1.3,
-    "telling copies": 1.58,
+    "telling copies": 3.55,
     "selecting and merging passages": 4.29,
     "selecting passages within a budget": 3.69,
     "looking for forged marks": 2.02,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import cycle, islice
 
 from unchunk.domain import Boundaries, Chunk, ChunkingStrategy, Span
-from unchunk.retrieval.duplicates import copies
+from unchunk.retrieval.duplicates import compared
 from unchunk.retrieval.fusion import Ranking, best_first, blend, by_rank
 from unchunk.retrieval.marking import tag_for
 from unchunk.retrieval.selection import Draft, select
@@ -119,7 +119,7 @@ def _copies() -> Work:
         (Place(f"document {at}", 1, at), 0.5, piece)
         for at, piece in enumerate(_pieces(_CHARS)[:12])
     ]
-    return lambda: copies(found)
+    return lambda: compared(found)
 
 
 def _selecting(budget: int | None) -> Work:

@@ -7,6 +7,7 @@ character for character.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from unchunk.domain import Chunk, DocumentId
 from unchunk.retrieval.evidence import Passage, ReconstructedDocument
@@ -15,12 +16,14 @@ from unchunk.retrieval.marking import (
     cited_id,
     fence,
     named,
+    note_mark,
     source_mark,
     tag_for,
 )
 from unchunk.retrieval.reconstruct import mark_of
 
 BETWEEN = "\n\n"
+_LONGEST_REMARK = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +38,17 @@ class Context:
     citations: frozenset[tuple[DocumentId, int]] = frozenset()
 
 
-def render(documents: Sequence[ReconstructedDocument]) -> Context:
-    """The documents in their order; nothing at all where there is none."""
+def render(documents: Sequence[ReconstructedDocument], disagreement: str = "") -> Context:
+    """The documents in their order, then where they differ; nothing at all where there is none."""
     documents = [one for one in documents if one.passages]
     if not documents:
         return Context("")
-    tag = tag_for(words for one in documents for words in words_of(one))
-    text = BETWEEN.join(shown(one, tag) for one in documents)
-    return Context(fence(text, tag), tag, frozenset(citable(documents)))
+    remark = named(disagreement, _LONGEST_REMARK)
+    tag = tag_for(chain((words for one in documents for words in words_of(one)), [remark]))
+    parts = [shown(one, tag) for one in documents]
+    if remark:
+        parts.append(note_mark(remark, tag))
+    return Context(fence(BETWEEN.join(parts), tag), tag, frozenset(citable(documents)))
 
 
 def citable(documents: Sequence[ReconstructedDocument]) -> Iterator[tuple[DocumentId, int]]:

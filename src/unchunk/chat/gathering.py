@@ -11,12 +11,12 @@ from unchunk.chat.events import Warned
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.request import Asked, ChatRequest
 from unchunk.chat.rewriting import rewrite
-from unchunk.errors import InvalidInputError, UnchunkError
+from unchunk.errors import InvalidInputError, ProviderRefusedError, UnchunkError
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.selection import NO_ROOM, Omission
-from unchunk.telemetry import log
+from unchunk.telemetry import current_job, log, questions
 
 OMITTED = "omitted"
 Search = Callable[[Amount], Awaitable[Evidence]]
@@ -48,22 +48,24 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
     except InvalidInputError:
         raise
     except UnchunkError as error:
-        log("RAG unavailable, skipping it: %s", error, level=logging.WARNING)
+        _log_failure(parts.source, error)
         said = f"the documents could not be searched, so none was used: {error}"
         plan = parts.analyzer.analyze(asked.request.question, asked.history)
         found = Gathered(Evidence(plan, ()), render(()), failure=error)
         warnings.append(Warned("search-unavailable", said))
     evidence = found.evidence
-    warnings += (Warned("search", note) for note in evidence.notes)
+    warnings += (
+        Warned("differ" if note == evidence.disagreement else "search", note)
+        for note in evidence.notes
+    )
     if omitted := omission(evidence):
         warnings.append(omitted)
         log(omitted.message, level=logging.WARNING)
     if not evidence.documents and found.failure is None:
         log("No chunks found for query")
     sent = found.context.text
-    chunks = sum(len(one.chunks) for one in evidence.documents)
     took = (perf_counter() - began) * 1000
-    log_retrieval(asked, parts.manner.amount.limit, took, len(sent), chunks)
+    log_question(parts, asked, len(sent), evidence, took=took)
     return replace(found, size=size_of(sent, parts, room), warnings=tuple(warnings))
 
 
@@ -82,21 +84,48 @@ def size_of(text: str, parts: ChatParts, room: Room) -> int:
     return len(text)
 
 
-def log_retrieval(
-    asked: Asked, top_k: int = 0, took: float = 0.0, size: int = 0, chunks: int = 0
+def log_question(
+    parts: ChatParts,
+    asked: Asked,
+    size: int = 0,
+    evidence: Evidence | None = None,
+    *,
+    took: float = 0.0,
 ) -> None:
-    """One line for each question; without the rest, one whose documents are not asked."""
+    """Log one line for a question; without `evidence`, one whose documents are not asked."""
+    amount = _wanted(parts.manner.amount, asked.request)
+    documents = evidence.documents if evidence else ()
+    scores = sorted((it.score for one in documents for it in one.chunks), reverse=True)
+    facts = {
+        "request_id": asked.request_id or current_job() or "-",
+        "rag_enabled": evidence is not None,
+        "top_k": amount.hits or amount.limit,
+        "retrieval_time_ms": round(took, 2),
+        "context_size": size,
+        "chunks": len(scores),
+    }
     log(
         "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"
-        " context_size=%d chunks=%d",
-        *(asked.request_id, top_k > 0, top_k, took, size, chunks),
+        " context_size=%d chunks=%d scores=%s",
+        *facts.values(),
+        ",".join(f"{one:.3f}" for one in scores) or "-",
+        facts=facts | {"scores": [round(one, 3) for one in scores]},
+        to=questions,
     )
+
+
+def _log_failure(source: str, error: UnchunkError) -> None:
+    if isinstance(error, ProviderRefusedError):
+        log("Invalid response from %s, skipping RAG: %s", source, error, level=logging.ERROR)
+    else:
+        log("%s unavailable, skipping RAG: %s", source, error, level=logging.WARNING)
 
 
 def _wanted(usual: Amount, request: ChatRequest) -> Amount:
     amount = usual
     if request.limit is not None:
-        amount = replace(amount, limit=request.limit, hits=request.limit)
+        depth = None if amount.depth is None else request.limit
+        amount = replace(amount, limit=request.limit, hits=request.limit, depth=depth)
     if request.min_score is not None:
         amount = replace(amount, min_score=request.min_score)
     if request.full_documents is not None:
@@ -128,7 +157,7 @@ def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:
 async def _fitted(search: Search, amount: Amount, room: Room) -> Gathered:
     """What is sent is longer than what was found, by names and citations; it fits nevertheless."""
     evidence = await search(as_sent(amount, room))
-    context = render(evidence.documents)
+    context = render(evidence.documents, evidence.disagreement)
     budget, size = amount.budget, amount.measure(context.text)
     if budget is None or size <= budget:
         return Gathered(evidence, context)
@@ -136,7 +165,7 @@ async def _fitted(search: Search, amount: Amount, room: Room) -> Gathered:
     plain = sum(amount.measure(one.full_content) for one in evidence.documents)
     evidence = await search(replace(amount, budget=int(budget * plain / size)))
     documents = list(evidence.documents)
-    while amount.measure((context := render(documents)).text) > budget:
+    while amount.measure((context := render(documents, evidence.disagreement)).text) > budget:
         least = min(documents, key=lambda one: one.max_score)
         documents.remove(least)
         evidence = replace(evidence, omitted=(*evidence.omitted, _omitted(least)))

@@ -31,6 +31,23 @@ def usual_amount(limit: int, characters: int | None) -> Amount:
     return Amount(limit, chunks_per_doc=None, budget=characters, stop=_STOP)
 
 
+def chunk_amount(chunks: int, characters: int | None, *, exactly: bool) -> Amount:
+    """At most so many chunks, without their neighbours.
+
+    `exactly` asks the index for that many and sends all that it finds; otherwise it is asked for
+    more, and those that are weak beside the best are left out.
+    """
+    return Amount(
+        chunks,
+        chunks_per_doc=None,
+        include_adjacent=False,
+        budget=characters,
+        stop=0.0 if exactly else _STOP,
+        hits=chunks,
+        depth=chunks if exactly else None,
+    )
+
+
 class Retrieve(Protocol):
     """Evidence for a question: from the library, or from wherever it is kept."""
 
@@ -58,6 +75,11 @@ class OpenDocument(Protocol):
 
 class Elsewhere(Protocol):
     """What is searched instead of the library, such as a collection of somebody else's."""
+
+    @property
+    def name(self) -> str:
+        """What logs call it."""
+        ...
 
     async def asking(self) -> "Asking":
         """What answers questions to it. Raises where it cannot be opened."""
@@ -95,7 +117,10 @@ class ChatManner:
 
 @dataclass(frozen=True, slots=True)
 class ChatParts:
-    """Without a model, answers are quotes; without `open_document`, no document is read by parts."""
+    """Without a model, answers are quotes; without `open_document`, no document is read by parts.
+
+    `source` is what logs call what `retrieve` asks.
+    """
 
     retrieve: Retrieve
     analyzer: "QueryAnalyzer"
@@ -107,3 +132,4 @@ class ChatParts:
     model: ChatModel | None = None
     similarity: Similarity | None = None
     open_document: OpenDocument | None = None
+    source: str = "Search"

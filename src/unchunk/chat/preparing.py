@@ -6,7 +6,7 @@ from functools import partial
 
 from unchunk.chat.budget import Room, room
 from unchunk.chat.events import Used
-from unchunk.chat.gathering import Gathered, gather, log_retrieval
+from unchunk.chat.gathering import Gathered, gather, log_question
 from unchunk.chat.part_reading import PartPlan, planned
 from unchunk.chat.parts import ChatParts
 from unchunk.chat.prompt import assemble
@@ -66,7 +66,7 @@ def _asks_documents(parts: ChatParts, request: ChatRequest) -> bool:
 async def prepare(parts: ChatParts, asked: Asked) -> Task:
     request, manner = asked.request, parts.manner
     if not _asks_documents(parts, request):
-        log_retrieval(asked)
+        log_question(parts, asked)
         return Task(request.messages)
     prompt = await _system_prompt(parts, request, asked.owner)
     space = await room(

@@ -122,7 +122,7 @@ class Asking:
 
     def _is_without_documents(self, answer: Answer) -> bool:
         asked = answer.plan is not None and answer.plan.rag and not answer.sources.documents
-        elsewhere = self._session.settings.chat_source
+        elsewhere = self._session.settings.answer_source
         return asked and not elsewhere and not self._session.library.documents()
 
     def _request(self, text: str) -> ChatRequest:

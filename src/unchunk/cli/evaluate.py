@@ -21,7 +21,7 @@ from unchunk.evaluation.questions import QuestionSet
 from unchunk.evaluation.running import TOKENS, Asked, Filled, alone, ask, fill
 from unchunk.evaluation.sets import read_set
 from unchunk.retrieval.display import harmless
-from unchunk.settings import Settings
+from unchunk.settings import OWN_LIBRARY, Settings
 from unchunk.wiring import models_folder, open_engine
 
 # Each as its setting has it, and as people read it.
@@ -118,7 +118,7 @@ def _home(settings: Settings, kept: Path | None) -> Iterator[Path]:
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Engine]:
     # The set's own documents are searched, wherever answers come from otherwise.
-    engine = await open_engine(replace(settings, chat_source=""))
+    engine = await open_engine(replace(settings, chat_source=OWN_LIBRARY))
     try:
         yield engine
     finally:

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, get_args
 import click
 
 from unchunk.ports import LostFiles
-from unchunk.settings import Settings
+from unchunk.settings import CHUNKENIZER, Settings
 from unchunk.wiring.rescue import Kind, collections, vector_stores
 
 P = ParamSpec("P")
@@ -112,7 +112,7 @@ class Chosen:
             )
         return collections(
             self.kind,
-            self.url or settings.chunkenizer_url,
+            self.url or settings.chunkenizer_url or CHUNKENIZER,
             self.names,
             fields={part: name for part, _, name in map(_parted, self.named)} or self.fields,
             key=settings.collection_key,

@@ -57,9 +57,9 @@ def serve(
     from unchunk.server.serving import serve as run_server  # noqa: PLC0415
 
     settings = session.settings
-    # Requests are for programs that collect logs, or for who asks; what goes wrong is for all.
+    # Requests are logged for programs and with --verbose; problems and questions always.
     is_told_all = session.is_verbose or settings.logs_are_json
-    session.show_logs(INFO if is_told_all else WARNING)
+    session.show_logs(INFO if is_told_all else WARNING, each_question=True)
     notice = Notice(settings.home, settings.owner, __version__)
     options = Options(
         settings.owner,

@@ -17,7 +17,7 @@ from unchunk.errors import UnchunkError
 from unchunk.retrieval.display import one_line
 from unchunk.settings import Settings, load
 from unchunk.synchronous import SynchronousEngine
-from unchunk.telemetry import show_logs
+from unchunk.telemetry import LogFormat, show_logs
 from unchunk.wiring import open_beside
 
 P = ParamSpec("P")
@@ -58,9 +58,10 @@ class Session:
         if not self.as_json:
             click.echo(line)
 
-    def show_logs(self, level: int = logging.INFO) -> None:
+    def show_logs(self, level: int = logging.INFO, *, each_question: bool = False) -> None:
         """Print the log from `level` on, in the form that the settings say."""
-        show_logs("json" if self.settings.logs_are_json else "text", level)
+        form: LogFormat = "json" if self.settings.logs_are_json else "text"
+        show_logs(form, level, each_question=each_question)
 
     def close(self) -> None:
         if self._library is not None:

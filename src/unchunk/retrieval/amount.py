@@ -13,12 +13,16 @@ MOST = 1000
 class Amount:
     """How much is wanted: `limit` documents, with at most `chunks_per_doc` hits each.
 
-    `min_score` None means what is sensible for the scorer. `budget` is in what `measure`
-    counts, and None means no end. The first `full_documents` come whole where the question asks
-    for it, as the budget allows; `full_length` is how many characters each of them may have. Where the best hit is worth 1,
-    what is worth less than `stop` is left out, neighbours too. With `hits`, no more chunks than that
-    are found in all, and so no more passages. `adjacent_documents` is for how many documents, the
-    best ones, neighbours are fetched; None means all.
+    - `hits`: how many chunks may be found in all; `depth`: how many the index is asked for, where
+      a wide net, of which the best are kept, is not wanted.
+    - `include_adjacent`: open the neighbours of hits, too; `adjacent_documents`: only for so many
+      documents, the best ones.
+    - `min_score`: None is the scorer's own threshold. Hits and neighbours that are worth less than
+      `stop`, where the best hit is worth 1, are left out.
+    - `budget`: the length of it all in what `measure` counts; None is no limit.
+    - `full_documents`: how many documents come whole where the question asks for that, as far as
+      the budget allows; `full_length`: how many characters each of them may have.
+    - `also_see`: name related documents.
     """
 
     limit: int = 10
@@ -33,6 +37,7 @@ class Amount:
     stop: float = 0.0
     hits: int | None = None
     adjacent_documents: int | None = None
+    depth: int | None = None
 
 
 def check(question: str, amount: Amount) -> None:

@@ -108,7 +108,8 @@ class Asking:
                 mode=mode,
                 include=include,
             )
-            return found, found.notes
+            # That documents differ does not make what was found less than it should be.
+            return found, tuple(one for one in found.notes if one != found.disagreement)
 
         key = (owner, question, rewritten, mode, tuple(history), where, amount, tuple(include))
         evidence, _ = await self._once(key, ask)

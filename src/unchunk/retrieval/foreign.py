@@ -27,6 +27,7 @@ from unchunk.retrieval.joining import Joined, Unplaced, join
 from unchunk.retrieval.shelf import (
     Candidate,
     Card,
+    Doubt,
     Dropped,
     FoundBy,
     Layout,
@@ -337,19 +338,22 @@ def _sheet(
     document: DocumentId, chunks: Sequence[ForeignChunk], joined: Joined, notes: tuple[str, ...]
 ) -> Sheet:
     title = next((one.title for one in chunks if one.title), "")
+    name = title or chunks[0].document
     counts = {one.chunk_count for one in chunks if one.chunk_count is not None}
+    doubts = [Doubt(f"{one.subject} of {name}", one.statement) for one in joined.doubts]
     if len(counts) > 1:
-        notes += (f"the chunks disagree on how many there are: {sorted(counts)}",)
+        doubts.append(Doubt(f"the chunks of {name}", "disagree on how many there are"))
     return Sheet(
         document,
-        title or chunks[0].document,
+        name,
         "",
         title,
         next((one.content_type for one in chunks if one.content_type), ""),
         None if chunks[0].chunk_index is None else max(counts, default=None),
         joined.pieces,
         _common([one.metadata for one in chunks]),
-        notes + joined.notes,
+        notes,
+        doubts=tuple(doubts),
     )
 
 

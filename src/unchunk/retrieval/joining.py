@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from unchunk.domain import Chunk, ChunkingStrategy, DocumentId, Span
-from unchunk.retrieval.shelf import Piece
+from unchunk.retrieval.shelf import Doubt, Piece
 from unchunk.text.stitching import Confidence, Seam, Stitched, stitch_files
 
 _DOUBTS: dict[Confidence, str] = {
@@ -26,10 +26,10 @@ class Unplaced(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """The chunks of a document with places; `notes` names the joints that are not sure."""
+    """The chunks of a document with places; `doubts` names the joints that are not sure."""
 
     pieces: dict[int, Piece]
-    notes: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
 def join(
@@ -60,14 +60,14 @@ def join(
     stitched = stitch_files(texts, strategy, from_start=starts)
     for document, names in runs_of.items():
         pieces: dict[int, Piece] = {}
-        notes: list[str] = []
+        doubts: list[Doubt] = []
         base = 0
         for name in names:
             text = _in_order(stitched[name], texts[name])
             pieces.update(_laid_out(documents[document], runs[name], text, base))
-            notes += _doubts(runs[name], text.seams, strategy)
+            doubts += _doubts(runs[name], text.seams, strategy)
             base += len(text.text) + 1
-        done[document] = Joined(pieces, tuple(notes))
+        done[document] = Joined(pieces, tuple(doubts))
     return done
 
 
@@ -128,13 +128,13 @@ def _laid_out(
 
 def _doubts(
     run: Sequence[int], seams: Sequence[Seam], strategy: ChunkingStrategy | None
-) -> Iterator[str]:
+) -> Iterator[Doubt]:
     for seam in seams:
         left, right = run[seam.index - 1], run[seam.index]
         doubt = _DOUBTS.get(seam.confidence)
         if seam.confidence == "assumed" and strategy is not None:
             doubt = None  # so it was said to be
         if seam.missing:
-            doubt = f"do not follow each other: at least {seam.missing} is missing between them"
+            doubt = "do not follow each other: something is missing between them"
         if doubt:
-            yield f"chunks {left} and {right} {doubt}"
+            yield Doubt(f"chunks {left} and {right}", doubt)

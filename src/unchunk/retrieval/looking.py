@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Reranker
-from unchunk.retrieval.duplicates import copies
+from unchunk.retrieval.duplicates import Disagreement, Variant, compared, disagreements
 from unchunk.retrieval.fusion import Ranking, by_rank
 from unchunk.retrieval.reconstruct import wanted
 from unchunk.retrieval.selection import Draft
 from unchunk.retrieval.shelf import (
     Candidate,
+    Doubt,
     Dropped,
     Place,
     Ranked,
@@ -41,8 +42,8 @@ class Request:
 
     Where the best hit is worth 1, those that are worth less than `stop` are left out. `also` are
     chunks that an earlier answer cited, or whoever asks, wanted whether they are found or not;
-    those in `best` are worth 1, too. `hits` is how many chunks may be found in all, and
-    `adjacent_documents` for how many documents neighbours are opened.
+    those in `best` are worth 1, too. `hits` is how many chunks may be found in all, `depth` how many
+    the shelf is asked for, and `adjacent_documents` for how many documents neighbours are opened.
     """
 
     texts: tuple[str, ...]
@@ -57,6 +58,7 @@ class Request:
     best: frozenset[tuple[DocumentId, int]] = frozenset()
     hits: int | None = None
     adjacent_documents: int | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Look:
     dropped: tuple[Dropped, ...] = ()
     copies: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
     names: Mapping[DocumentId, str] = field(default_factory=dict)
 
 
@@ -95,11 +99,13 @@ class Looker:
         found = self._with_words(found, sheets, request, dropped)
         if self._reranker is not None and found:
             found = await self._read_again(self._reranker, found, sheets, request, notes)
-        kept, copied = _without_copies(found, sheets, {document for document, _ in request.also})
+        carried = {document for document, _ in request.also}
+        kept, copied, variants = _without_copies(found, sheets, carried)
         copied += [_named(one, sheets) for one in dropped if one.same_as in sheets]
         dropped = [one for one in dropped if one.same_as not in sheets]
         kept = _best(kept, request, dropped)
         drafts = _drafts(kept, sheets, request, dropped)
+        names = {document: sheet.name for document, sheet in sheets.items()}
         notes += [note for draft in drafts for note in draft.sheet.notes]
         return Look(
             tuple(drafts),
@@ -107,7 +113,9 @@ class Looker:
             (*dropped, *copied),
             tuple(copied),
             tuple(dict.fromkeys(notes)),
-            {document: sheet.name for document, sheet in sheets.items()},
+            tuple(doubt for draft in drafts for doubt in draft.sheet.doubts),
+            tuple(disagreements(variants, names)),
+            names,
         )
 
     def _with_words(
@@ -142,7 +150,7 @@ class Looker:
 
     async def _find(self, request: Request) -> Ranked:
         wide = request.limit * (request.chunks_per_doc or 1)
-        depth = max(_NET, wide, request.hits or 0, self._reranked)
+        depth = request.depth or max(_NET, wide, request.hits or 0, self._reranked)
         every = [
             await self._shelf.find(
                 text,
@@ -263,18 +271,24 @@ def _without_copies(
     found: Sequence[Candidate],
     sheets: Mapping[DocumentId, Sheet],
     carried: Container[DocumentId] = (),
-) -> tuple[list[Candidate], list[Dropped]]:
+) -> tuple[list[Candidate], list[Dropped], tuple[Variant, ...]]:
     """Of documents that say the same, the one that was found first keeps all its hits.
 
-    Those that are wanted anyway count as found before the others.
+    Those that are wanted anyway count as found before the others. Chunks that say nearly the same
+    and differ in a fact all stay, and are told beside.
     """
     documents = sorted(
         dict.fromkeys(one.place.document for one in found), key=lambda it: it not in carried
     )
     first = {it: at for at, it in enumerate(documents)}
     in_turn = sorted(found, key=lambda one: first[one.place.document])
-    copied = copies([(one.place, one.score, _text(sheets, one.place) or "") for one in in_turn])
     twins = _twins(first, sheets)
+    texts = [
+        (one.place, one.score, _text(sheets, one.place) or "")
+        for one in in_turn
+        if one.place.document not in twins
+    ]
+    copied, variants = compared(texts)
     kept, dropped = [], []
     for one in found:
         if twin := twins.get(one.place.document):
@@ -286,7 +300,7 @@ def _without_copies(
             kept.append(one)
             continue
         dropped.append(Dropped(one.place, one.score, reason))
-    return kept, dropped
+    return kept, dropped, variants
 
 
 def _named(twin: Dropped, sheets: Mapping[DocumentId, Sheet]) -> Dropped:
@@ -308,9 +322,10 @@ def _twins(
 
 
 def _best(found: list[Candidate], request: Request, dropped: list[Dropped]) -> list[Candidate]:
-    """As many as are wanted; those that are wanted anyway do not count."""
-    anyway = set(request.also)
-    counted = [one for one in found if one.place[::2] not in anyway]
+    """As many as are wanted, those of the last answer first; what the user includes is not counted."""
+    counted = [one for one in found if one.place[::2] not in request.best]
+    carried = set(request.also)
+    counted.sort(key=lambda one: one.place[::2] not in carried)
     beyond = counted[request.hits :] if request.hits is not None else []
     dropped += [Dropped(one.place, one.score, _TOO_MANY) for one in beyond]
     return [one for one in found if one not in beyond]

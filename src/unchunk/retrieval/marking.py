@@ -131,6 +131,11 @@ def source_mark(words: str, tag: str = "") -> str:
     return f"[Source: {words}, mark {tag}]" if tag else f"[Source: {words}]"
 
 
+def note_mark(words: str, tag: str = "") -> str:
+    """What is said of the documents that are shown; `words` are such as `named` gives."""
+    return f"[Note: {words}, mark {tag}]" if tag else f"[Note: {words}]"
+
+
 def citation(document: str, chunk_index: int, tag: str = "") -> str:
     """Where the text before it comes from. In an answer it stands without the tag."""
     written = f"[{cited_id(document)}:{chunk_index}]"
@@ -145,13 +150,13 @@ def cited_id(document: str) -> str:
     )
 
 
-def named(name: str) -> str:
+def named(name: str, longest: int = _LONGEST_NAME) -> str:
     """A name as it may stand in a mark: on one line, without brackets, and not too long."""
     name = "".join(sign if sign.isprintable() else " " for sign in name)
     name = " ".join(name.split()).translate(_PLAIN)
     if _has_forgery(name):
         name = name.translate(_PLAINER)
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+    return name if len(name) <= longest else f"{name[: longest - 3]}..."
 
 
 def fence(text: str, tag: str = "") -> str:

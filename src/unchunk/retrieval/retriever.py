@@ -8,6 +8,7 @@ from unchunk.domain import DocumentId, OwnerId
 from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.cited import citations_in
+from unchunk.retrieval.duplicates import disagreements_told
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.looking import Look, Looker, Request
 from unchunk.retrieval.marking import tag_for
@@ -25,6 +26,7 @@ from unchunk.retrieval.shelf import (
     Sheet,
     Shelf,
     Where,
+    doubts_told,
 )
 from unchunk.retrieval.snippets import settled
 from unchunk.retrieval.sources import mentioned, path_of, several, with_citations
@@ -49,7 +51,8 @@ class Evidence:
 
     `omitted` is what there was no room for, `dropped` what was found and not wanted; `found` is
     all that the search gave, best first, with the `names` of their documents as far as they were
-    opened. `notes` says where this is less than it should be.
+    opened. `notes` says where this is less than it should be, and `disagreement`, one of them, where
+    documents that say nearly the same differ.
     """
 
     plan: QueryPlan
@@ -60,6 +63,7 @@ class Evidence:
     found: tuple[Candidate, ...] = field(default=(), repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     names: Mapping[DocumentId, str] = field(default_factory=dict, repr=False)
+    disagreement: str = ""
 
 
 class Retriever:
@@ -118,9 +122,12 @@ class Retriever:
         async def once() -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
             look = await self._looker.look(request)
             found = select(look.drafts, reach=request.reach).documents
-            if look.notes:
-                found = tuple(replace(one, notes=look.notes) for one in found)
-            return _with_ways(found, look.found), look.notes
+            differ = disagreements_told(look.disagreements, [one.document for one in found])
+            notes = (*look.notes, *doubts_told(look.doubts))
+            if notes or differ:
+                told = (*notes, *filter(None, [differ]))
+                found = tuple(replace(one, notes=told) for one in found)
+            return _with_ways(found, look.found), notes
 
         return await settled(once)
 
@@ -253,15 +260,19 @@ class Retriever:
             tag=tag,
         )
         documents = tuple(_with_ways((*whole, *selected.documents), look.found))
+        differ = disagreements_told(look.disagreements, [one.document for one in documents])
+        doubts = (*look.doubts, *(it for one in sheets for it in one.doubts))
+        notes = [*look.notes, *(it for one in sheets for it in one.notes)]
         return Evidence(
             plan,
             documents,
             await self._also_see(owner, where, look, documents) if amount.also_see else (),
             (*omitted, *selected.omitted),
-            tuple(dict.fromkeys([*look.notes, *(it for one in sheets for it in one.notes)])),
+            (*dict.fromkeys(notes), *doubts_told(doubts), *filter(None, [differ])),
             look.found,
             look.dropped,
             look.names,
+            differ,
         )
 
     async def _planned(self, question: str, history: Sequence[Turn], owner: OwnerId) -> QueryPlan:
@@ -359,6 +370,7 @@ class Retriever:
             amount.stop,
             hits=amount.hits,
             adjacent_documents=amount.adjacent_documents,
+            depth=amount.depth,
         )
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:

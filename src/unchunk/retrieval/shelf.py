@@ -1,6 +1,6 @@
 """Where documents are found and opened: a library of ours, or chunks that somebody else keeps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
@@ -11,6 +11,8 @@ from unchunk.errors import InvalidInputError
 Metadata = Mapping[str, str | int | float | bool | None]
 # What the score of a chunk is: a cosine, or what its words alone are worth.
 FoundBy = Literal["meaning", "words"]
+# How many places one note names.
+_SUBJECTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +124,32 @@ class Ranked:
     dropped: tuple[Dropped, ...] = ()
 
 
+class Doubt(NamedTuple):
+    """Something about a document that is not sure: "chunks 3 and 4 of a.md", "share nothing"."""
+
+    subject: str
+    statement: str
+
+
+def doubts_told(doubts: Iterable[Doubt]) -> list[str]:
+    """One note for each statement, with the first few subjects that it is about."""
+    by_statement: dict[str, dict[str, None]] = {}
+    for subject, statement in doubts:
+        by_statement.setdefault(statement, {})[subject] = None
+    notes = []
+    for statement, subjects in by_statement.items():
+        first, more = [*subjects][:_SUBJECTS], len(subjects) - _SUBJECTS
+        others = f" (and {more} more such places)" if more > 0 else ""
+        notes.append(f"{', '.join(first)} {statement}{others}")
+    return notes
+
+
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """A document as its shelf knows it, with the chunks that were asked for and are there.
 
     The chunks' places are those of one text, so that neighbours join by slicing; where chunks
-    came without places, they were stitched first. `notes` names joints that are not sure.
+    came without places, they were stitched first. `doubts` names joints that are not sure.
     """
 
     document: DocumentId
@@ -140,6 +162,7 @@ class Sheet:
     metadata: Metadata = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     length: int | None = None
+    doubts: tuple[Doubt, ...] = ()
 
 
 class Card(NamedTuple):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from unchunk.telemetry.logs import LogFormat, current_job, job, log, show_logs
+from unchunk.telemetry.logs import LogFormat, current_job, job, log, questions, show_logs
 from unchunk.telemetry.spans import Fact, Span, Tracer, current_span, within
 
 __all__ = [
@@ -17,8 +17,10 @@ __all__ = [
     "Span",
     "Telemetry",
     "Tracer",
+    "current_job",
     "job",
     "log",
+    "questions",
     "show_logs",
     "span_headers",
     "trace_headers",

@@ -19,6 +19,8 @@ LogFormat = Literal["text", "json"]
 logger = logging.getLogger("unchunk")
 # Without a handler, Python would print warnings to people who did not ask for a log.
 logger.addHandler(logging.NullHandler())
+# What happened to each question. A server shows it also where it shows nothing else that is usual.
+questions = logger.getChild("questions")
 _NONE = "-"
 _job: ContextVar[str] = ContextVar("job", default=_NONE)
 # What could steer a terminal.
@@ -48,19 +50,22 @@ def log(
     *arguments: object,
     level: int = logging.INFO,
     facts: Mapping[str, object] | None = None,
+    to: logging.Logger = logger,
 ) -> None:
     """`facts` stand beside the message where records are read by programs."""
     # Tests and most commands show no log.
-    if logger.isEnabledFor(level):
+    if to.isEnabledFor(level):
         span = current_span()
         extra = {"job": _job.get(), "facts": facts or {}, "trace": span.trace if span else ""}
-        logger.log(level, message, *arguments, extra=extra)
+        to.log(level, message, *arguments, extra=extra)
 
 
-def show_logs(form: LogFormat = "text", level: int = logging.INFO) -> None:
+def show_logs(
+    form: LogFormat = "text", level: int = logging.INFO, *, each_question: bool = False
+) -> None:
     """Print the log of this process to standard error; the last call holds.
 
-    What libraries warn of is there too, in the same form: whoever reads it takes no other lines.
+    With `each_question`, the line of each question is there whatever the level. What libraries warn of is there too, in the same form: whoever reads it takes no other lines.
     """
     root = logging.getLogger()
     for before in [one for one in root.handlers if isinstance(one, _Shown)]:
@@ -69,6 +74,7 @@ def show_logs(form: LogFormat = "text", level: int = logging.INFO) -> None:
     handler.setFormatter(_Lines() if form == "json" else _Text())
     root.addHandler(handler)
     logger.setLevel(level)
+    questions.setLevel(logging.INFO if each_question else logging.NOTSET)
 
 
 class _Shown(logging.StreamHandler):  # type: ignore[type-arg]  # no parameter at run time

@@ -5,9 +5,8 @@ import os
 from time import perf_counter
 
 from unchunk.errors import InvalidSettingError, ProviderRefusedError, ProviderUnavailableError
+from unchunk.settings import CHUNKENIZER
 from unchunk.telemetry import log
-
-_USUAL = "http://localhost:8000"
 
 
 async def retrieve_chunks(
@@ -21,7 +20,7 @@ async def retrieve_chunks(
     """
     from unchunk.adapters.sources.chunkenizer import ChunkenizerSource, plain_chunk
 
-    url = base_url or os.environ.get("CHUNKENIZER_API_URL") or _USUAL
+    url = base_url or os.environ.get("CHUNKENIZER_API_URL") or CHUNKENIZER
     try:
         source = ChunkenizerSource(url, timeout=within)
     except InvalidSettingError as error:

@@ -15,7 +15,7 @@ from unchunk.retrieval.collection import Collection
 from unchunk.retrieval.foreign import ForeignShelf
 from unchunk.retrieval.fusion import blend
 from unchunk.retrieval.remembering import RememberingEmbedder
-from unchunk.settings import Settings
+from unchunk.settings import CHUNKENIZER, Settings
 from unchunk.telemetry import Telemetry
 from unchunk.wiring.manners import manner_of
 from unchunk.wiring.providers import make_embedder, with_threshold
@@ -90,7 +90,9 @@ async def open_collection(
     else:
         from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
 
-        source = ChunkenizerSource(rest or settings.chunkenizer_url, key=settings.collection_key)
+        source = ChunkenizerSource(
+            rest or settings.chunkenizer_url or CHUNKENIZER, key=settings.collection_key
+        )
     shelf = ForeignShelf(
         source, owner_field=owner_field, chunking=cut, lexicon=lexicon, fusion=manner.fusion
     )
@@ -207,6 +209,10 @@ class ChatSource:
         self._settings, self._telemetry = settings, telemetry
         self._opening: asyncio.Task[Collection] | None = None
         self._again = 0.0
+        kind = settings.answer_source.partition(":")[0]
+        self.name = (
+            "Chunkenizer API" if kind == "chunkenizer" else f"{kind.capitalize()} collection"
+        )
 
     async def asking(self) -> Asking:
         """What answers questions to it. Raises where it cannot be opened."""
@@ -231,7 +237,7 @@ class ChatSource:
             async with asyncio.timeout(_PATIENCE):
                 return await open_collection(
                     settings,
-                    settings.chat_source,
+                    settings.answer_source,
                     fields=settings.collection_fields,
                     owner_field=settings.collection_owner_field,
                     vector=settings.collection_vector,
@@ -239,7 +245,7 @@ class ChatSource:
                 )
         except TimeoutError:
             raise ProviderUnavailableError(
-                f"{settings.chat_source} did not answer within {_PATIENCE:.0f} s"
+                f"{settings.answer_source} did not answer within {_PATIENCE:.0f} s"
             ) from None
         finally:
             self._again = asyncio.get_running_loop().time() + _AGAIN

@@ -131,7 +131,7 @@ async def _parts(
     extractor = extractor_of(settings)
     manner, model, telemetry = chat_manner_of(settings), make_chat_model(settings), Telemetry()
     telemetry.tracer = make_tracer(settings)
-    elsewhere = _elsewhere(settings, telemetry) if settings.chat_source else None
+    elsewhere = _elsewhere(settings, telemetry) if settings.answer_source else None
     async with AsyncExitStack() as stack:
         stack.push_async_callback(originals.close)
         database = await sql.open_database(settings.catalog or settings.home / CATALOG)
@@ -211,7 +211,7 @@ def _stores(database: "Database", desk: Desk) -> "StoreParts":
 def _elsewhere(settings: Settings, telemetry: Telemetry) -> "ChatSource":
     from unchunk.wiring.collections import ChatSource, check_place
 
-    check_place(settings.chat_source)
+    check_place(settings.answer_source)
     return ChatSource(settings, telemetry)
 
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-from unchunk.chat.parts import ChatManner, usual_amount
+from unchunk.chat.parts import ChatManner, chunk_amount, usual_amount
 from unchunk.chat.prompt import TEMPLATES as SHIPPED
 from unchunk.chat.prompt import Template
 from unchunk.errors import InvalidSettingError
 from unchunk.ports import Sampling
-from unchunk.retrieval.amount import MOST
+from unchunk.retrieval.amount import MOST, Amount
 from unchunk.retrieval.asking import Manner
 from unchunk.retrieval.fusion import Fusion, blend, by_rank
 from unchunk.retrieval.wording import Words
@@ -16,6 +16,8 @@ from unchunk.settings import Settings
 from unchunk.wiring.providers import make_reranker
 
 TEMPLATES = "templates"
+# How many chunks and characters of a Chunkenizer server go to the model.
+_CHUNKS, _CHARACTERS = 5, 8_000
 
 
 def manner_of(settings: Settings) -> Manner:
@@ -32,23 +34,12 @@ def manner_of(settings: Settings) -> Manner:
 
 
 def chat_manner_of(settings: Settings) -> ChatManner:
-    temperature, top_k = settings.chat_temperature, settings.top_k
-    _check(settings.max_context_chars >= 0, "max_context_chars", "at least 0")
+    temperature = settings.chat_temperature
     _check(settings.chat_max_tokens >= 0, "chat_max_tokens", "at least 0")
     _check(settings.max_parts >= 0, "max_parts", "at least 0")
-    _check(1 <= top_k <= MOST, "top_k", f"from 1 to {MOST}")
-    _check(0 <= settings.context_chunks <= MOST, "context_chunks", f"from 0 to {MOST}")
-    _check(0 <= settings.full_documents <= MOST, "full_documents", f"from 0 to {MOST}")
-    _check(settings.full_document_chars >= 0, "full_document_chars", "at least 0")
-    usual = usual_amount(top_k, settings.max_context_chars or None)
     _check(temperature is None or 0 <= temperature <= 2, "chat_temperature", "from 0 to 2")
     manner = ChatManner(
-        replace(
-            usual,
-            hits=settings.context_chunks or None,
-            full_documents=settings.full_documents,
-            full_length=settings.full_document_chars or None,
-        ),
+        _amount(settings),
         settings.rag_enabled,
         settings.strict,
         settings.rewrite,
@@ -60,6 +51,31 @@ def chat_manner_of(settings: Settings) -> ChatManner:
     )
     manner.template_of("")
     return manner
+
+
+def _amount(settings: Settings) -> Amount:
+    """The evidence of an answer: `rag_...` where they are set, else the source's usual amount."""
+    chunks, characters = settings.rag_top_k, settings.rag_max_context_chars
+    is_chunkenizer = settings.answer_source.startswith("chunkenizer:")
+    _check(settings.max_context_chars >= 0, "max_context_chars", "at least 0")
+    _check(1 <= settings.top_k <= MOST, "top_k", f"from 1 to {MOST}")
+    _check(chunks is None or 1 <= chunks <= MOST, "rag_top_k", f"from 1 to {MOST}")
+    _check(characters is None or characters >= 1, "rag_max_context_chars", "at least 1")
+    _check(0 <= settings.context_chunks <= MOST, "context_chunks", f"from 0 to {MOST}")
+    _check(0 <= settings.full_documents <= MOST, "full_documents", f"from 0 to {MOST}")
+    _check(settings.full_document_chars >= 0, "full_document_chars", "at least 0")
+    if characters is None:
+        characters = _CHARACTERS if is_chunkenizer else settings.max_context_chars or None
+    if chunks is None and not is_chunkenizer:
+        amount = usual_amount(settings.top_k, characters)
+        amount = replace(amount, hits=settings.context_chunks or None)
+    else:
+        amount = chunk_amount(chunks or _CHUNKS, characters, exactly=is_chunkenizer)
+    return replace(
+        amount,
+        full_documents=settings.full_documents,
+        full_length=settings.full_document_chars or None,
+    )
 
 
 def _check(fits: bool, name: str, wanted: str) -> None:

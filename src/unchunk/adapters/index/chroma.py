@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
+from unchunk.adapters.chroma_clients import HTTPError, connected, disconnect, errors, folder_of
 from unchunk.adapters.index.lock import FolderLock
 from unchunk.adapters.index.spaces import (
     check_kept,
@@ -27,18 +27,9 @@ from unchunk.domain import ChunkKey, DocumentId, Scored, Space, Terms, Within
 from unchunk.errors import (
     IndexUnavailableError,
     InvalidInputError,
-    MissingPartError,
     ProviderRefusedError,
 )
 from unchunk.ports import Point, Vectors
-
-try:
-    import chromadb
-    import httpx
-    from chromadb import errors
-    from chromadb.config import Settings
-except ImportError as missing:
-    raise MissingPartError("Chroma is not installed: pip install 'unchunk[chroma]'") from missing
 
 _AT_ONCE = 250
 _PAGE = 5_000
@@ -185,63 +176,25 @@ class ChromaIndexes:
 
     async def _enter(self) -> Any:  # noqa: ANN401 theirs
         async with self._guard:
-            folder = _folder(self._where)
+            folder = folder_of(self._where)
             if folder is not None and self._lock is None:
                 path = folder.with_name(f"{folder.name}.lock")
                 self._lock = await asyncio.to_thread(FolderLock, path)
             self._users += 1
         try:
-            return await _in_thread(_connected, self._where, self._api_key)
+            return await _in_thread(connected, self._where, self._api_key, _PATIENCE)
         except BaseException:
             await self._leave(None)
             raise
 
     async def _leave(self, client: Any) -> None:  # noqa: ANN401 theirs
         if client is not None:
-            await _in_thread(_close, client)
+            await _in_thread(disconnect, client)
         async with self._guard:
             self._users -= 1
             if not self._users and self._lock is not None:
                 self._lock.release()
                 self._lock = None
-
-
-def _connected(where: str | Path, api_key: str | None) -> Any:  # noqa: ANN401 theirs
-    settings = Settings(anonymized_telemetry=False)
-    if (folder := _folder(where)) is not None:
-        return chromadb.PersistentClient(str(folder), settings)
-    parts = urlsplit(str(where))
-    secure = parts.scheme == "https"
-    try:
-        client = chromadb.HttpClient(
-            host=parts.hostname or "",
-            port=parts.port or (443 if secure else 8000),
-            ssl=secure,
-            headers={"x-chroma-token": api_key} if api_key else None,
-            settings=settings,
-        )
-    except ValueError as error:
-        raise IndexUnavailableError(f"no Chroma server answers at {where}: {error}") from error
-    for session in _sessions(client):
-        session.timeout = httpx.Timeout(_PATIENCE)
-    return client
-
-
-def _close(client: Any) -> None:  # noqa: ANN401 theirs
-    client.close()
-    for session in _sessions(client):
-        session.close()
-
-
-def _sessions(client: Any) -> list[Any]:  # noqa: ANN401 theirs
-    """Its connections to a server, which it never times out and never closes."""
-    both = (client._server, client._admin_client._server)  # noqa: SLF001 there is no other way
-    return [each._session for each in both if hasattr(each, "_session")]  # noqa: SLF001
-
-
-def _folder(where: str | Path) -> Path | None:
-    """Where it is, unless that is a server."""
-    return None if str(where).startswith(("http:", "https:")) else Path(where)
 
 
 def _collection(client: Any, name: str, space: Space) -> Any:  # noqa: ANN401 theirs
@@ -271,7 +224,7 @@ async def _in_thread(call: Callable[..., Any], *arguments: object, **named: obje
         raise InvalidInputError(f"Chroma cannot use this: {error}") from error
     except (errors.ChromaAuthError, errors.AuthorizationError) as error:
         raise ProviderRefusedError(f"Chroma refuses: {error}. Check its API key") from error
-    except (errors.ChromaError, httpx.HTTPError) as error:
+    except (errors.ChromaError, HTTPError) as error:
         raise IndexUnavailableError(f"Chroma cannot be used: {error}") from error
 
 

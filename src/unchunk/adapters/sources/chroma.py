@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
+from unchunk.adapters.chroma_clients import HTTPError, connected, disconnect, errors, folder_of
 from unchunk.adapters.sources.fields import PAGES, Fields, Names, look_up
 from unchunk.adapters.sources.reading import Record, first_chunks, read
 from unchunk.adapters.sources.vectors import checked, cosines, doubts
@@ -21,7 +21,6 @@ from unchunk.domain import DocumentId
 from unchunk.errors import (
     IndexUnavailableError,
     InvalidInputError,
-    MissingPartError,
     NotFoundError,
     ProviderRefusedError,
     ProviderUnavailableError,
@@ -35,14 +34,6 @@ from unchunk.ports import (
     SourceNature,
     Vectors,
 )
-
-try:
-    import chromadb
-    import httpx
-    from chromadb import errors
-    from chromadb.config import Settings
-except ImportError as missing:
-    raise MissingPartError("Chroma is not installed: pip install 'unchunk[chroma]'") from missing
 
 _FILE = "chroma.sqlite3"
 _ALL = ["embeddings", "metadatas", "documents"]
@@ -69,7 +60,7 @@ async def open_chroma(
     caller's. The server has `seconds` for an answer. With a `lexicon` it can be searched by words.
     """
     name = f"the Chroma collection {collection!r}"
-    client = await in_thread(name, connected, where, api_key, seconds)
+    client = await in_thread(name, connected_there, where, api_key, seconds)
     try:
         # No function that embeds: it would fetch a model.
         opened = await in_thread(name, client.get_collection, collection, embedding_function=None)
@@ -273,41 +264,12 @@ def _all(parts: list[dict[str, Any]]) -> dict[str, Any]:
     return parts[0] if len(parts) == 1 else {"$and": parts}
 
 
-def connected(where: str | Path, api_key: str | None, seconds: float) -> Any:  # noqa: ANN401 theirs
-    """A client of theirs; none makes a folder that is not there."""
-    settings = Settings(anonymized_telemetry=False)
-    if not str(where).startswith(("http:", "https:")):
-        # Chroma would make a missing one.
-        if not (Path(where) / _FILE).is_file():
-            raise NotFoundError(f"there is no Chroma in the folder {where}: it has no {_FILE}")
-        return chromadb.PersistentClient(str(where), settings)
-    parts = urlsplit(str(where))
-    secure = parts.scheme == "https"
-    try:
-        client = chromadb.HttpClient(
-            host=parts.hostname or "",
-            port=parts.port or (443 if secure else 8000),
-            ssl=secure,
-            headers={"x-chroma-token": api_key} if api_key else None,
-            settings=settings,
-        )
-    except ValueError as error:
-        raise IndexUnavailableError(f"no Chroma server answers at {where}: {error}") from error
-    for session in _sessions(client):
-        session.timeout = httpx.Timeout(seconds)
-    return client
-
-
-def disconnect(client: Any) -> None:  # noqa: ANN401 theirs
-    client.close()
-    for session in _sessions(client):
-        session.close()
-
-
-def _sessions(client: Any) -> list[Any]:  # noqa: ANN401 theirs
-    """Its connections to a server, which it never times out and never closes."""
-    both = (client._server, client._admin_client._server)  # noqa: SLF001 there is no other way
-    return [each._session for each in both if hasattr(each, "_session")]  # noqa: SLF001
+def connected_there(where: str | Path, api_key: str | None, seconds: float) -> Any:  # noqa: ANN401 theirs
+    """A client; a folder that is not there is not made."""
+    folder = folder_of(where)
+    if folder is not None and not (folder / _FILE).is_file():
+        raise NotFoundError(f"there is no Chroma in the folder {where}: it has no {_FILE}")
+    return connected(where, api_key, seconds)
 
 
 async def in_thread(
@@ -325,5 +287,5 @@ async def in_thread(
         raise InvalidInputError(f"{source} cannot be asked this: {error}") from error
     except (errors.ChromaAuthError, errors.AuthorizationError) as error:
         raise ProviderRefusedError(f"{source}: Chroma refuses: {error}. Check its key") from error
-    except (errors.ChromaError, httpx.HTTPError) as error:
+    except (errors.ChromaError, HTTPError) as error:
         raise IndexUnavailableError(f"{source} cannot be used: {error}") from error

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from unchunk.adapters.chroma_clients import disconnect
 from unchunk.adapters.sources.bounds import Bounds
-from unchunk.adapters.sources.chroma import connected, disconnect, in_thread
+from unchunk.adapters.sources.chroma import connected_there, in_thread
 from unchunk.adapters.sources.chroma_files import records_of
 from unchunk.adapters.sources.collected import CollectionFiles
 from unchunk.adapters.sources.fields import Fields, Names
@@ -63,7 +64,7 @@ class _Rows:
 
     async def _open(self) -> None:
         if self._client is None:
-            self._client = await in_thread(self.where, connected, self._folder, None, 0.0)
+            self._client = await in_thread(self.where, connected_there, self._folder, None, 0.0)
         if self._collection is None:
             # No function that embeds: it would fetch a model.
             self._collection = await in_thread(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
@@ -17,7 +18,7 @@ from unchunk.errors import (
     ProviderUnavailableError,
 )
 from unchunk.ports import Among, ForeignChunks, ForeignDocument, SourceNature
-from unchunk.telemetry import trace_headers
+from unchunk.telemetry import log, trace_headers
 
 # What a person gave with the document says nothing of a single chunk.
 _ANSWER = Fields(
@@ -90,6 +91,8 @@ class ChunkenizerSource:
         notes = found.notes
         if len(scored) < len(records):
             notes += (f"{self._where}: {len(records) - len(scored)} left out: no score",)
+        if notes:
+            log("Invalid response from Chunkenizer: %s", "; ".join(notes), level=logging.ERROR)
         best = sorted(found.chunks, key=lambda chunk: -(chunk.score or 0.0))
         return ForeignChunks(tuple(best), notes)
 
