@@ -1,6 +1,7 @@
 """Questions that need whole documents: is what they need in the evidence that a model is sent?
 
     python -m bench.full_documents [QUESTIONS.json] [--embedder ...] [--home ...] [--show]
+                                   [--output RESULTS.json] [--against EARLIER.json]
 
 Asks about the beginnings, middles and endings of long documents, asks for summaries, and asks
 follow-ups of answers that cited one document. No model judges anything: a question is right if
@@ -13,6 +14,7 @@ follow-ups of answers that cited one document. No model judges anything: a quest
 
 and if the evidence keeps to its budget. A list of questions is JSON such as `full_documents.json`:
 documents under `data` (default: the evaluation data beside the checkout), and questions about them.
+`--against` compares with the results of an earlier version, question by question.
 """
 
 import argparse
@@ -29,6 +31,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from adapters.llm.scripted import ScriptedModel, answer
+from bench.paired import difference
 from corpus import DATA
 from unchunk.chat.explaining import Explanation
 from unchunk.chat.request import NEW, ChatRequest
@@ -38,6 +41,7 @@ from unchunk.settings import Settings, load
 from unchunk.wiring import open_engine
 
 QUESTIONS = Path(__file__).with_suffix(".json")
+RESULTS = Path(__file__).parent / "results" / "full_documents.json"
 # What of a document counts as its opening and as its ending.
 _EDGE = 300
 _MOST = 2 / 3
@@ -89,6 +93,8 @@ def main() -> int:
     parser.add_argument("--home", type=Path, help="a library to keep for the next time")
     parser.add_argument("--embedder", default="", help="default: the usual one")
     parser.add_argument("--show", action="store_true", help="say what is wrong, and why")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
+    parser.add_argument("--against", type=Path, help="the results of an earlier version")
     options = parser.parse_args()
     given = json.loads(options.questions.read_text("utf-8"))
     sources = [Source(**one) for one in given["documents"]]
@@ -110,9 +116,16 @@ def main() -> int:
         for one in asked:
             if one.why:
                 print(f"{one.kind}: {one.question.question!r} ({one.question.document}): {one.why}")
-    results = Path(__file__).parent / "results" / "full_documents.json"
-    results.parent.mkdir(exist_ok=True)
-    results.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
+    results = {
+        f"{one.kind}: {one.question.document}: {one.question.question}": not one.why
+        for one in asked
+    }
+    if options.against:
+        earlier = json.loads(options.against.read_text("utf-8"))
+        pairs = [(float(results[it]), float(earlier[it])) for it in results if it in earlier]
+        print(f"against {options.against}: {difference(*zip(*pairs, strict=True))}")
+    options.output.parent.mkdir(exist_ok=True)
+    options.output.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     return 0
 
 
