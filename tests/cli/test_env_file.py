@@ -97,3 +97,20 @@ def test_only_commands_read_it() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("name", ["PYTHONPATH", "PATH", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES"])
+def test_what_decides_which_code_is_run_is_not_taken_from_it(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = os.environ.get(name)
+    os.environ.pop(name, None)
+    Path(".env").write_text(f"{name}=./hostile\nA_NAME=one\n")
+    load_env_file()
+    assert name not in os.environ
+    assert os.environ["A_NAME"] == "one"
+    assert capsys.readouterr().err == (
+        f"Warning: .env: {name} is ignored, because it decides which code is run\n"
+    )
+    if before is not None:
+        os.environ[name] = before

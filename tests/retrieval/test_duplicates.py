@@ -79,6 +79,18 @@ LEASE = "The landlord repairs the roof within six hours of a written notice by t
          ("hier erlaubt", "hier nicht erlaubt")),
         ("Le contrat dure quatre ans et se renouvelle seul.", "Le contrat dure cinq ans et se renouvelle seul.",
          ("quatre ans", "cinq ans")),
+        ("The office of the harbour opens at 6 am on weekdays.",
+         "The office of the harbour opens at 6 pm on weekdays.", ("6 am on", "6 pm on")),
+        ("Give the patient five mg of it with some water.", "Give the patient five g of it with some water.",
+         ("five mg of", "five g of")),
+        ("Keep the pressure of the boiler < 5 bar at all times.",
+         "Keep the pressure of the boiler > 5 bar at all times.", ("< 5", "> 5")),
+        ("Keep the fish in the store at −5 degrees.", "Keep the fish in the store at 5 degrees.",
+         ("−5 degrees", "5 degrees")),
+        ("Keep the level of the tank below the red mark.", "Keep the level of the tank above the red mark.",
+         ("below the", "above the")),
+        ("The crew must pay the fee before noon.", "The crew may pay the fee before noon.",
+         ("must pay", "may pay")),
     ],
 )  # fmt: skip
 def test_where_a_number_a_name_or_a_negation_differs_both_stay_and_it_is_told(
@@ -119,3 +131,11 @@ def test_long_texts_that_cannot_be_compared_word_by_word_all_stay() -> None:
     long = "six seven " * 2_000
     found = [(at(n), 0.9, f"{long}{n} {long[n:]}") for n in range(60)]
     assert compared(found).copies == {}
+
+
+@pytest.mark.parametrize("word", ["ein", "elfein", "undein", "eins"])
+def test_a_hostile_word_costs_no_more_than_any_other(word: str) -> None:
+    """The time of a backtracking match doubles with each repetition: this would not end."""
+    garden = "It is painted white and looked after by a gardener who comes on foot."
+    one, other = (f"{LEASE} {garden} The fee is {word * 400}{end} a night." for end in "xy")
+    assert compared([(at(1), 0.9, one), (at(2), 0.9, other)]).copies == {at(2): at(1)}

@@ -1,9 +1,13 @@
 """Variables that a `.env` file in the working directory sets for a command."""
 
+import re
 from io import StringIO
 from pathlib import Path
 
 import click
+
+# A file in a folder that somebody else filled must not decide which code runs.
+_REFUSED = re.compile(r"(PYTHON|LD_|DYLD_)\w*|PATH", re.IGNORECASE)
 
 
 def load_env_file(path: Path = Path(".env")) -> None:
@@ -30,6 +34,8 @@ def load_env_file(path: Path = Path(".env")) -> None:
             blank = one.original.string.removesuffix(statement)
             line = one.original.line + blank.count("\n")
             _warn(f"{path}:{line} is ignored, because it is not NAME=VALUE")
+        elif _REFUSED.fullmatch(one.key or ""):
+            _warn(f"{path}: {one.key} is ignored, because it decides which code is run")
         else:
             kept.append(one.original.string)
     load_dotenv(stream=StringIO("".join(kept)))

@@ -13,7 +13,8 @@ _PHRASE = 8
 # A run at the end of one text that the other lacks may be where another chunk was cut.
 _CUT_OFF = 3
 
-_WORD = re.compile(r"(?:[-+](?=\d))?\w+(?:['’.,:/@_+-]\w+)*|[%€$£]")
+_WORD = re.compile(r"(?:[-+−](?=\d))?\w+(?:['’.,:/@_+-]\w+)*|[%€$£]|[<>≤≥±](?=[\s.]*\d)")
+_SIGNS = frozenset("%€$£<>≤≥±")
 _PART = re.compile(r"[^\W_]+")
 _SENTENCE_END = re.compile(r"[.!?:;\n•*#|\"“„][\s\"“„*#|•-]*\Z|\A\s*\Z")
 
@@ -40,7 +41,7 @@ _NUMBERS = _set(
 )
 _GERMAN_NUMBER = re.compile(
     r"(?=.*(?:null|eins|zw|dr|vier|fünf|fuenf|sech|sieb|acht|neun|zehn|elf|hundert|tausend|milli|ers))"
-    r"(?:null|eins?|ein|zwei|zwo|drei|drit|vier|fünf|fuenf|sechs?|sieb(?:en)?|acht|neun|zehn|elf|zwölf"
+    r"(?:null|eins?|zwei|zwo|drei|drit|vier|fünf|fuenf|sechs?|sieb(?:en)?|acht|neun|zehn|elf|zwölf"
     r"|zwoelf|(?:zwan|vier|fünf|fuenf|sech|sieb|acht|neun)zig|drei(?:ß|ss)ig|hundert|tausend"
     r"|million(?:en)?|milliarden?|und|ers)+(?:s?t?e[nrsm]?|mal|fach(?:e[nrsm]?)?|tel)?"
 )
@@ -60,6 +61,20 @@ _NEGATIONS = _set(
     nicht kein keine keiner keines keinem keinen nie niemals niemand nichts nirgends weder ohne außer
     ne pas jamais rien aucun aucune personne sans ni nunca jamás nada nadie ningún ninguna sin
     mai nessun nessuno nessuna senza niet geen nooit niemand zonder
+    """
+)
+# One of them in the place of another says something else.
+_CONTRASTS = _set(
+    """
+    am pm a.m p.m before after until since below above under over minimum maximum min max least most
+    less more fewer greater lower higher longer shorter earlier later up down left right always
+    sometimes often rarely seldom may must shall should can allowed permitted forbidden prohibited
+    required optional included excluded open closed
+    vor nach bis seit unter über unterhalb oberhalb mindestens höchstens weniger mehr kleiner größer
+    niedriger höher kürzer länger früher später links rechts immer manchmal oft selten darf dürfen
+    muss müssen soll sollen kann können erlaubt verboten geöffnet geschlossen
+    avant après moins plus minimum maximum toujours parfois peut doit antes después menos más siempre
+    puede debe prima dopo meno più sempre può deve voor na minder meer altijd soms mag moet
     """
 )
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "miss")
@@ -112,6 +127,9 @@ def compare(one: str, other: str) -> Comparison | None:
     for a, b, c, d in changes:
         here, there = left[a:b], right[c:d]
         is_fact = _says_otherwise(one, here, other, there)
+        if a and _is_number(first[a - 1]) and _spelled(first[a:b]) != _spelled(second[c:d]):
+            # What is counted or measured: "6 am" and "6 pm", "5 mg" and "5 g".
+            is_fact, a, c = True, a - 1, c - 1
         is_edge = (a == c == 0) or (b == len(left) and d == len(right))
         if is_edge and not (here and there) and len(here) + len(there) > _CUT_OFF:
             is_more = is_more or is_fact
@@ -151,6 +169,8 @@ def _says_otherwise(
         return False
     if any(_is_number(it) or _is_negation(it) for it in (*words, *others)):
         return True
+    if any(it in _CONTRASTS for it in words) and any(it in _CONTRASTS for it in others):
+        return True
     if any(_negates(a, b) or _negates(b, a) for a in words for b in others):
         return True
     return any(_is_name(one, it) for it in here) or any(_is_name(other, it) for it in there)
@@ -158,12 +178,12 @@ def _says_otherwise(
 
 def _spelled(words: Sequence[str]) -> str:
     """Alike for "high-tide" and "high tide", for "six" and "6"; not for "1-5" and "15"."""
-    said = "".join(_DIGITS.get(word, word) for word in words)
+    said = "".join(_DIGITS.get(word, word) for word in words).replace("−", "-")
     return re.sub(r"(?<=[^\W\d])[-'’](?=[^\W\d])", "", said)
 
 
 def _is_number(word: str) -> bool:
-    if any(sign.isnumeric() for sign in word) or word in "%€$£":
+    if word in _SIGNS or any(sign.isnumeric() for sign in word):
         return True
     return any(
         part in _NUMBERS or _TENS.fullmatch(part) or _GERMAN_NUMBER.fullmatch(part)
