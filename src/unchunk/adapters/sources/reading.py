@@ -12,6 +12,8 @@ from unchunk.domain import DocumentId
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Among, ForeignChunk, ForeignChunks, ForeignDocument
 
+# No document has more chunks; a number beyond it would have us count up to it.
+_MOST_CHUNKS = 1_000_000
 _SHOWN = 20
 _SHORT = 40
 
@@ -103,7 +105,7 @@ def understood(record: Record, fields: Fields, taken: frozenset[str]) -> Foreign
     except UnicodeEncodeError:
         raise UnfitError(f"the text in {_named(fields.text)} is half a character") from None
     index = look_up(payload, fields.chunk_index)
-    if index is not None and _whole(index) is None:
+    if index is not None and _counted(index) is None:
         raise UnfitError(_lacks("chunk index", fields.chunk_index, index))
     if index is None and not record.id:
         raise UnfitError(_lacks("chunk index", fields.chunk_index, index))
@@ -115,11 +117,11 @@ def understood(record: Record, fields: Fields, taken: frozenset[str]) -> Foreign
         start = end = None
     return ForeignChunk(
         document=str(document),
-        chunk_index=_whole(index),
+        chunk_index=_counted(index),
         text=text,
         id=record.id,
         score=record.score,
-        chunk_count=_whole(look_up(payload, fields.chunk_count)) or None,
+        chunk_count=_counted(look_up(payload, fields.chunk_count)) or None,
         title=_text(look_up(payload, fields.title)),
         content_type=_text(look_up(payload, fields.content_type)),
         start=start,
@@ -134,6 +136,11 @@ def _whole(value: object) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if type(value) is int and value >= 0 else None
+
+
+def _counted(value: object) -> int | None:
+    number = _whole(value)
+    return None if number is None or number > _MOST_CHUNKS else number
 
 
 def _page(value: object, first: int) -> int | None:
