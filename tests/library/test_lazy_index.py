@@ -60,6 +60,9 @@ def test_a_call_that_does_not_end_is_told_that_it_is_closed(
         index = LazyIndex(partial(indexes.open, SPACE), SPACE.name)
         await index.search(QUERY, Within("me"), 3)
         os.kill(pid, signal.SIGSTOP)
+        # Its threads go on for a moment, on a busy machine for longer.
+        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            await asyncio.sleep(0.01)
         try:
             searching = asyncio.create_task(index.search(QUERY, Within("me"), 3))
             await asyncio.sleep(0.5)

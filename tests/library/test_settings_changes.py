@@ -300,6 +300,7 @@ def test_a_library_leaves_an_index_that_is_no_longer_installed(
     home.run(lambda engine: engine.add(home.files), index="chroma")
     monkeypatch.setitem(sys.modules, "chromadb", None)
     monkeypatch.delitem(sys.modules, "unchunk.adapters.index.chroma")
+    monkeypatch.delitem(sys.modules, "unchunk.adapters.chroma_clients")
 
     async def leaves(engine: Engine) -> None:
         with pytest.raises(IndexUnavailableError, match="Chroma is not installed"):

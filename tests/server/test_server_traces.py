@@ -141,13 +141,14 @@ def ask(url: str) -> None:
         assert client.get("/api/documents/no-such-document").status_code == 404
 
 
-def test_a_server_on_a_terminal_says_its_address_and_else_only_what_goes_wrong(
+def test_a_server_on_a_terminal_tells_its_address_and_one_line_for_each_question(
     tmp_path: Path,
 ) -> None:
     with command(tmp_path / "home") as server:
         ask(server.url)
     assert server.url in server.output
-    assert not server.log
+    [line] = server.log
+    assert " INFO [req-1] RAG retrieval request_id=req-1 rag_enabled=True " in line
 
 
 def test_with_v_it_also_tells_its_requests(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_tool_bounds_what_is_read(there: Talk) -> None:
 
 
 def test_a_threshold_of_nothing_lets_all_through_as_it_does_in_a_search(there: Talk) -> None:
-    question = "Who is it that knows where all of the boats were last summer?"
+    question = "Who is it that knows where so many boats were last summer?"
 
     def scores(**more: object) -> list[float | None]:
         there.says("Nobody.")
