@@ -1,5 +1,7 @@
 """The same text in several places."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,17 +105,49 @@ def test_where_a_number_a_name_or_a_negation_differs_both_stay_and_it_is_told(
     assert variant.differences == (told,)
 
 
+GARDEN = "It is painted white and looked after by a gardener who comes on foot."
+LONG = " ".join([LEASE, GARDEN] * 2)
+
+
 @pytest.mark.parametrize(
     "other",
-    [LEASE.replace("six", "6"), LEASE.replace("written", "wrïtten"), LEASE + " Then it is paid"],
-    ids=["the same number", "a plain word", "a word more at the end"],
+    [
+        LONG.replace("six", "6"),
+        LONG.replace("written", "wrïtten"),
+        LONG.replace("the roof", "roofs"),
+        unicodedata.normalize("NFD", LONG.replace("white", "weiß über Grün")),
+        LONG.replace("painted", "PAINTED").replace(" ", "\n"),
+        f"{LONG} Then it is",
+    ],
+    ids=["number", "accent", "ending", "decomposed", "case and space", "cut elsewhere"],
 )
-def test_where_no_fact_differs_one_of_two_is_a_copy(other: str) -> None:
-    long = " ".join(
-        [LEASE, "It is painted white and looked after by a gardener who comes on foot."] * 2
+def test_where_nothing_else_is_said_one_of_two_is_a_copy(other: str) -> None:
+    first = (
+        LONG.replace("white", "weiß über Grün") if "Grün" in other or "u\u0308" in other else LONG
     )
-    found = compared([(at(1), 0.9, long), (at(2), 0.9, long.replace(LEASE, other, 1))])
-    assert found == ({at(2): at(1)}, ())
+    assert compared([(at(1), 0.9, first), (at(2), 0.9, other)]) == ({at(2): at(1)}, ())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The lamp is useful there.", "The lamp is useless there."),
+        ("The employer pays for it.", "The employee pays for it."),
+        ("The bank pays the broker.", "The broker pays the bank."),
+        ("The clerk is called smith by all.", "The clerk is called jones by all."),
+        ("A vessel of class a pays.", "A vessel of class b pays."),
+        ("It takes berths 1, 2 there.", "It takes berths 12 there."),
+        ("Vessels of 1–5 metres pay.", "Vessels of 15 metres pay."),
+        ("☑ The pump is checked.", "☐ The pump is checked."),
+        ("Das dauert anderthalb Stunden.", "Das dauert zweieinhalb Stunden."),
+        ("Там можно курить всегда.", "Там нельзя курить всегда."),
+        ("Судно платит там сразу.", "Судно не платит там сразу."),
+        ("Fartyg betalar där alltid.", "Fartyg betalar inte där alltid."),
+    ],
+)
+def test_where_another_word_stands_both_stay_in_any_language(one: str, other: str) -> None:
+    first, second = (f"{LONG} {it} {GARDEN}" for it in (one, other))
+    assert compared([(at(1), 0.9, first), (at(2), 0.9, second)]).copies == {}
 
 
 def test_a_fact_behind_the_end_of_the_other_is_kept_and_no_difference() -> None:
@@ -136,6 +170,5 @@ def test_long_texts_that_cannot_be_compared_word_by_word_all_stay() -> None:
 @pytest.mark.parametrize("word", ["ein", "elfein", "undein", "eins"])
 def test_a_hostile_word_costs_no_more_than_any_other(word: str) -> None:
     """The time of a backtracking match doubles with each repetition: this would not end."""
-    garden = "It is painted white and looked after by a gardener who comes on foot."
-    one, other = (f"{LEASE} {garden} The fee is {word * 400}{end} a night." for end in "xy")
-    assert compared([(at(1), 0.9, one), (at(2), 0.9, other)]).copies == {at(2): at(1)}
+    one, other = (f"{LONG} The fee is {word * 400}{end} a night." for end in "xy")
+    assert compared([(at(1), 0.9, one), (at(2), 0.9, other)]) == ({}, ())

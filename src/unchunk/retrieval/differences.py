@@ -1,9 +1,14 @@
-"""Where two texts that say nearly the same do not: in a number, a name or a negation."""
+"""Where two texts that say nearly the same do not: in a number, a name, a negation or another word.
+
+The lists of words tell what kind of difference it is, in the languages that they know. That there
+is one never depends on them.
+"""
 
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
 # What stands between the words that two texts begin and end with alike is compared word by word,
 # which takes as many steps, at the most, as there are pairs of these words.
@@ -13,8 +18,13 @@ _PHRASE = 8
 # A run at the end of one text that the other lacks may be where another chunk was cut.
 _CUT_OFF = 3
 
-_WORD = re.compile(r"(?:[-+−](?=\d))?\w+(?:['’.,:/@_+-]\w+)*|[%€$£]|[<>≤≥±](?=[\s.]*\d)")
-_SIGNS = frozenset("%€$£<>≤≥±")
+_WORD = re.compile(
+    r"(?:[-+−](?=\d))?\w+(?:['’.,:/@_+–-]\w+)*|[%€$£☐☑☒✓✔✗✘]"
+    r"|[<>≤≥±](?=[\s.]*\d)|[-−](?=[€$£]\d)"
+)
+_SIGNS = frozenset("%€$£☐☑☒✓✔✗✘<>≤≥±-−")
+# Between a letter and a letter or digit, these tell nothing: "high-tide", "5 mg".
+_LOOSE = re.compile(r"(?<=\w)[-'’\s](?=[^\W\d])|(?<=[^\W\d])[-'’\s](?=\w)")
 _PART = re.compile(r"[^\W_]+")
 _SENTENCE_END = re.compile(r"[.!?:;\n•*#|\"“„][\s\"“„*#|•-]*\Z|\A\s*\Z")
 
@@ -91,6 +101,16 @@ _STARTERS = _set(
 )
 
 
+# One of them more or less, or one for another, says the same.
+_ARTICLES = _set(
+    "a an the der die das dem den des ein eine einen einem einer eines le la les un une el los las"
+    " lo il gli het een and und et"
+)
+# Words that differ in these endings alone are taken for the same word.
+_ENDINGS = _set("s es e n en d ed ing") | {""}
+_STEM = 3
+
+
 class Difference(NamedTuple):
     """What one text says where the other says something else; either may be empty."""
 
@@ -109,6 +129,8 @@ class Comparison(NamedTuple):
     other_words: int
     words: int
     is_more: bool
+    is_reworded: bool = False
+    """Whether a word stands in the place of another one, or one more between the others."""
 
 
 def words_of(text: str) -> list[str]:
@@ -120,26 +142,31 @@ def compare(one: str, other: str) -> Comparison | None:
     left, right = [*_WORD.finditer(one)], [*_WORD.finditer(other)]
     first, second = ([word[0].casefold() for word in words] for words in (left, right))
     facts: list[Difference] = []
-    others, is_more = 0, False
+    others, is_more, is_reworded = 0, False, False
     changes = _changes(first, second)
     if changes is None:
         return None
     for a, b, c, d in changes:
         here, there = left[a:b], right[c:d]
-        is_fact = _says_otherwise(one, here, other, there)
-        if a and _is_number(first[a - 1]) and _spelled(first[a:b]) != _spelled(second[c:d]):
-            # What is counted or measured: "6 am" and "6 pm", "5 mg" and "5 g".
-            is_fact, a, c = True, a - 1, c - 1
+        is_same = _says_the_same(first[a:b], second[c:d])
+        # What is counted or measured: "6 am" and "6 pm", "5 mg" and "5 g".
+        is_unit = a > 0 and not is_same and _is_number(first[a - 1])
+        is_fact = not is_same and (is_unit or _says_otherwise(one, here, other, there))
         is_edge = (a == c == 0) or (b == len(left) and d == len(right))
-        if is_edge and not (here and there) and len(here) + len(there) > _CUT_OFF:
+        is_cut = is_edge and not (here and there)
+        if is_cut and len(here) + len(there) > _CUT_OFF:
             is_more = is_more or is_fact
         elif is_fact:
             facts.append(
-                Difference(_phrase(one, left, a, b, d - c), _phrase(other, right, c, d, b - a))
+                Difference(
+                    _phrase(one, left, a - is_unit, b, d - c),
+                    _phrase(other, right, c - is_unit, d, b - a),
+                )
             )
             continue
+        is_reworded = is_reworded or not (is_same or is_cut)
         others += len(here) + len(there)
-    return Comparison(tuple(facts), others, len(left) + len(right), is_more)
+    return Comparison(tuple(facts), others, len(left) + len(right), is_more, is_reworded)
 
 
 def _changes(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int, int, int]] | None:
@@ -165,8 +192,6 @@ def _says_otherwise(
     one: str, here: Sequence[re.Match[str]], other: str, there: Sequence[re.Match[str]]
 ) -> bool:
     words, others = [it[0].casefold() for it in here], [it[0].casefold() for it in there]
-    if _spelled(words) == _spelled(others):
-        return False
     if any(_is_number(it) or _is_negation(it) for it in (*words, *others)):
         return True
     if any(it in _CONTRASTS for it in words) and any(it in _CONTRASTS for it in others):
@@ -176,10 +201,27 @@ def _says_otherwise(
     return any(_is_name(one, it) for it in here) or any(_is_name(other, it) for it in there)
 
 
+def _says_the_same(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether they differ in spelling, endings or articles alone."""
+    if _spelled(words) == _spelled(others):
+        return True
+    plain, its_plain = ([it for it in side if it not in _ARTICLES] for side in (words, others))
+    return len(plain) == len(its_plain) and all(map(_is_inflected, plain, its_plain))
+
+
 def _spelled(words: Sequence[str]) -> str:
     """Alike for "high-tide" and "high tide", for "six" and "6"; not for "1-5" and "15"."""
-    said = "".join(_DIGITS.get(word, word) for word in words).replace("−", "-")
-    return re.sub(r"(?<=[^\W\d])[-'’](?=[^\W\d])", "", said)
+    said = " ".join(_DIGITS.get(word, word) for word in words).replace("−", "-")
+    plain = "".join(sign for sign in normalize("NFD", said) if not combining(sign))
+    return _LOOSE.sub("", plain)
+
+
+def _is_inflected(word: str, other: str) -> bool:
+    if word == other:
+        return True
+    pairs = enumerate(zip(word, other, strict=False))
+    stem = next((at for at, (one, its) in pairs if one != its), min(len(word), len(other)))
+    return stem >= _STEM and {word[stem:], other[stem:]} <= _ENDINGS
 
 
 def _is_number(word: str) -> bool:

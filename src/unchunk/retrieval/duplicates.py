@@ -3,9 +3,10 @@
 from collections.abc import Container, Mapping, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
+from unicodedata import normalize
 
 from unchunk.domain import DocumentId
-from unchunk.retrieval.differences import Difference, compare, words_of
+from unchunk.retrieval.differences import Comparison, Difference, compare, words_of
 from unchunk.retrieval.shelf import Place
 
 # Copies score nearly alike. Only the best are compared with all others, whatever their scores are.
@@ -79,8 +80,8 @@ class _Text:
     """A text as it is compared; its words are only looked for where another one may be alike."""
 
     def __init__(self, said: str) -> None:
-        self.said = said
-        self.plain = " ".join(said.casefold().split())
+        self.said = said if said.isascii() else normalize("NFC", said)
+        self.plain = " ".join(self.said.casefold().split())
         length = len(self.plain)
         starts = (length * part // 6 for part in range(1, 6)) if length > _PROBED else ()
         self.probes = tuple(self.plain[start : start + _PROBE] for start in starts)
@@ -93,8 +94,9 @@ class _Text:
 def compared(found: Sequence[tuple[Place, float, str]]) -> Compared:
     """Which of the places, best first, say nearly what an earlier one does.
 
-    A copy shares nine in ten of its different words with its original, and all numbers, names and
-    negations. Where one of these differs, it is a variant: it has to be shown, too.
+    A copy differs from its original in spelling, endings, articles and where it was cut. Where a
+    number, a name or a negation differs, it is a variant, whose differences are told. Where any
+    other word does, both are shown: it may be one that matters in a language that is not known.
     """
 
     @cache
@@ -124,7 +126,7 @@ def compared(found: Sequence[tuple[Place, float, str]]) -> Compared:
                 continue
             if found_out.facts:
                 variant = variant or Variant(place, original, found_out.facts[:_PHRASES])
-            elif is_near and not found_out.is_more and _is_copy(text(at), text(other)):
+            elif is_near and _is_copy(found_out, text(at), text(other)):
                 copied[place] = original
                 break
         else:
@@ -144,7 +146,9 @@ def _may_be_alike(one: _Text, other: _Text) -> bool:
     return len(one.words & other.words) >= _ALIKE_BUT_FOR_FACTS * len(one.words | other.words)
 
 
-def _is_copy(one: _Text, other: _Text) -> bool:
+def _is_copy(found: Comparison, one: _Text, other: _Text) -> bool:
+    if found.is_more or found.is_reworded:
+        return False
     if min(len(one.words), len(other.words)) < _FEWEST_WORDS:
         return one.words == other.words
     return len(one.words & other.words) >= _ALIKE * len(one.words | other.words)
