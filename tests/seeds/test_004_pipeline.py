@@ -357,8 +357,13 @@ def test_a_search_gives_text_score_and_metadata(harbour: Service) -> None:
     assert len(found) == 2
     scores = [one["score"] for one in found]
     assert scores == sorted(scores, reverse=True)
-    assert any("22 euros" in one["chunk_text"] for one in found)
-    assert all(isinstance(one["metadata"], dict) for one in found)
+    [night] = [one for one in found if "22 euros" in one["chunk_text"]]
+    listed = harbour.documents["rules.md"]
+    assert (night["document_id"], night["checksum"]) == (listed["id"], listed["sha256"])
+    assert night["created_at"] == listed["created_at"]
+    assert (night["folder"], night["content_type"]) == ("port", "text/markdown")
+    assert night["heading_path"][0] == "Rules of the harbour"
+    assert night["found_by"] == "meaning"
 
 
 @pytest.mark.statement("004-21")

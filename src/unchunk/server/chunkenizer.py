@@ -21,10 +21,10 @@ from pydantic import (
 )
 from starlette.responses import Response
 
-from unchunk.domain import OwnerId
+from unchunk.domain import Document, OwnerId
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError, NotFoundError
-from unchunk.retrieval.shelf import Where
+from unchunk.retrieval.shelf import FoundBy, Where
 from unchunk.retrieval.snippets import Hit
 from unchunk.server.access import InHouse, Owner
 from unchunk.server.bodies import AS_WHOLE
@@ -56,6 +56,9 @@ _EXAMPLE: dict[str, JsonValue] = {
             "token_count": 9,
             "metadata": {"team": "port"},
             "similarity": 0.71,
+            "found_by": "meaning",
+            "checksum": "0f343b0931126a20f133d67c2b018a3b1f2d1c3e4a5b6978877665544332211f",
+            "created_at": "2026-11-02T09:14:00+00:00",
             "folder": "Sample",
             "content_type": "text/markdown",
             "start": 120,
@@ -87,7 +90,12 @@ class SearchBody(BaseModel):
 
 
 class Found(BaseModel):
-    """Chunkenizer's fields, and ours: `similarity` is how near the chunk is, `score` never rises."""
+    """Chunkenizer's fields, and ours.
+
+    `score` never rises from one result to the next. `similarity` is the cosine with the question,
+    null where the chunk was found by its words alone. A collection of somebody else's has neither
+    `checksum` nor `created_at`.
+    """
 
     score: float
     document_id: str
@@ -96,7 +104,10 @@ class Found(BaseModel):
     chunk_text: str
     token_count: int
     metadata: dict[str, JsonValue]
-    similarity: float
+    similarity: float | None
+    found_by: FoundBy
+    checksum: str
+    created_at: str | None
     folder: str
     content_type: str
     start: int
@@ -123,15 +134,14 @@ async def search(body: SearchBody, house: InHouse, owner: Owner) -> Response:
     where = _where(body.filters or {})
     found = await house.engine.search(body.query, limit=body.top_k, where=where, owner=owner)
     hits = found.hits
-    if house.engine.searches_elsewhere:
-        metadata: dict[str, Mapping[str, object]] = {it.document: it.metadata for it in hits}
-    else:
-        metadata = await _attributes(house.engine, (it.document for it in hits), owner)
-        hits = tuple(it for it in hits if it.document in metadata)
+    documents: dict[str, Document] = {}
+    if not house.engine.searches_elsewhere:
+        documents = await _documents(house.engine, (it.document for it in hits), owner)
+        hits = tuple(it for it in hits if it.document in documents)
     counts = await token_counts([one.text for one in hits])
     scores = _falling([one.score for one in hits])
     results = [
-        _result(hit, metadata[hit.document], score, count)
+        _result(hit, documents.get(hit.document), score, count)
         for hit, score, count in zip(hits, scores, counts, strict=True)
     ]
     return reply(
@@ -165,14 +175,12 @@ def _where(filters: Mapping[str, _Value | None]) -> Where:
     )
 
 
-async def _attributes(
-    engine: Engine, wanted: Iterable[str], owner: OwnerId
-) -> dict[str, Mapping[str, object]]:
-    """What was given with documents, as far as they are still there."""
-    found: dict[str, Mapping[str, object]] = {}
+async def _documents(engine: Engine, wanted: Iterable[str], owner: OwnerId) -> dict[str, Document]:
+    """Those of the documents that are still there."""
+    found = {}
     for one in dict.fromkeys(wanted):
         with suppress(NotFoundError):
-            found[one] = (await engine.exactly(one, owner=owner)).attributes
+            found[one] = await engine.exactly(one, owner=owner)
     return found
 
 
@@ -184,9 +192,8 @@ def _falling(scores: Sequence[float]) -> list[float]:
     return list(accumulate(reversed(scores), max))[::-1]
 
 
-def _result(
-    hit: Hit, metadata: Mapping[str, object], score: float, tokens: int
-) -> dict[str, object]:
+def _result(hit: Hit, document: Document | None, score: float, tokens: int) -> dict[str, object]:
+    live = document.live if document else None
     return {
         "score": score,
         "document_id": hit.document,
@@ -194,8 +201,11 @@ def _result(
         "chunk_index": hit.chunk.chunk_index,
         "chunk_text": hit.text,
         "token_count": tokens,
-        "metadata": dict(metadata),
-        "similarity": hit.score,
+        "metadata": dict(document.attributes if document else hit.metadata),
+        "similarity": hit.score if hit.found_by == "meaning" else None,
+        "found_by": hit.found_by,
+        "checksum": live.checksum if live else "",
+        "created_at": document.created_at.isoformat() if document else None,
         "folder": hit.folder,
         "content_type": hit.content_type,
         "start": hit.chunk.start,
