@@ -553,9 +553,14 @@ def test_over_our_own_library_the_variables_limit_chunks_and_characters(
 @pytest.mark.statement("002-25")
 def test_the_documentation_says_how_it_works() -> None:
     docs = {path.name: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
+    readme = (ROOT / "README.md").read_text("utf-8")
     for name in ("RAG_ENABLED", "RAG_TOP_K", "RAG_MAX_CONTEXT_CHARS", "CHUNKENIZER_API_URL"):
         assert f"`{name}`" in docs["settings.md"]
         assert name in docs["answers.md"]
+        assert name in readme
+    assert re.search(r"curl [^`]*?/api/chat", readme)
+    assert re.search(r"curl [^`]*?/documents", readme)
     assert "[document:chunk]" in docs["answers.md"]
+    assert "[document:chunk]" in readme
     assert re.search(r"curl [^`]*?/api/chat", docs["http.md"])
     assert re.search(r"curl [^`]*?/documents", docs["http.md"])
