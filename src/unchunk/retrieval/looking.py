@@ -1,9 +1,11 @@
 """One search, from a question to drafts of documents: looked for, opened, weighed, grouped."""
 
+import asyncio
 import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
@@ -32,6 +34,8 @@ _NET = 30
 # those of different documents come first.
 _FURTHER = 0.97
 _WEAK = "weak beside the best"
+# So many hits are compared with each other in a moment.
+_FEW = 64
 _BEYOND = "beyond the documents that were asked for"
 _TOO_MANY = "beyond the chunks that were asked for"
 
@@ -100,7 +104,10 @@ class Looker:
         if self._reranker is not None and found:
             found = await self._read_again(self._reranker, found, sheets, request, notes)
         carried = {document for document, _ in request.also}
-        kept, copied, variants = _without_copies(found, sheets, carried)
+        # Every pair is looked at: of many, nobody else has to wait for that.
+        aside = len(found) > _FEW
+        copies = partial(_without_copies, found, sheets, carried)
+        kept, copied, variants = await asyncio.to_thread(copies) if aside else copies()
         copied += [_named(one, sheets) for one in dropped if one.same_as in sheets]
         dropped = [one for one in dropped if one.same_as not in sheets]
         kept = _best(kept, request, dropped)
