@@ -9,11 +9,14 @@ follow-ups of answers that cited one document. No model judges anything: a quest
 - beginning, middle, ending: each span that answers it stands in one passage of its document;
 - summary: the evidence has the document's opening, its ending or a mark behind the last passage,
   two thirds of its headings, and takes two thirds of the budget where the document is longer;
-- follow-up: the document that was cited comes first, as a full document or an excerpt of one. Each
-  is asked in a kept conversation and with its messages sent along.
+- follow-up: the document that was cited comes first, as a full document or an excerpt of one;
+- new topic: what answers it stands in the evidence although the last answer cited another document.
 
-and if the evidence keeps to its budget. A list of questions is JSON such as `full_documents.json`:
-documents under `data` (default: the evaluation data beside the checkout), and questions about them.
+Follow-ups and new topics are asked in a kept conversation and with their messages sent along. A
+question is right only if the evidence keeps to its budget.
+
+A list of questions is JSON such as `full_documents.json`: documents under `data` (default: the
+evaluation data beside the checkout), and questions about them.
 `--against` compares with the results of an earlier version, question by question.
 """
 
@@ -68,7 +71,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`cites` is a span of the chunk that the answer to `first` cites."""
+    """`cites` is a span of the chunk that the answer to `first` cites; it is in `cited`, else in
+    `document`.
+    """
 
     kind: str
     document: str
@@ -76,6 +81,11 @@ class Question:
     spans: Sequence[str] = ()
     first: str = ""
     cites: str = ""
+    cited: str = ""
+
+    @property
+    def source(self) -> str:
+        return self.cited or self.document
 
 
 class Asked(NamedTuple):
@@ -154,12 +164,13 @@ async def _measure(
         _check(texts, sources, questions)
         asked: list[Asked] = []
         for one in questions:
-            if one.kind == "follow-up":
-                asked.append(Asked("follow-up, kept", one, await _kept(engine, model, one)))
-                asked.append(Asked("follow-up, sent along", one, await _sent_along(engine, one)))
-                continue
-            told = await engine.explain(ChatRequest(_said(one.question)))
-            asked.append(Asked(one.kind, one, _why(one, known[one.document], texts, told)))
+            source = known[one.document]
+            if one.first:
+                kept, sent = await _kept(engine, model, one), await _sent_along(engine, one)
+                ways = {f"{one.kind}, kept": kept, f"{one.kind}, sent along": sent}
+            else:
+                ways = {one.kind: await engine.explain(ChatRequest(_said(one.question)))}
+            asked += [Asked(it, one, _why(one, source, texts, told)) for it, told in ways.items()]
         return asked
     finally:
         await engine.close()
@@ -171,7 +182,7 @@ def _check(
     """Ends the program if a list of questions looks for what its documents do not say."""
     wanted = [(one.name, heading) for one in sources for heading in one.headings]
     wanted += [(one.document, span) for one in questions for span in one.spans]
-    wanted += [(one.document, one.cites) for one in questions]
+    wanted += [(one.source, one.cites) for one in questions]
     for name, span in wanted:
         if _plain(span) not in _plain(texts[name]):
             sys.exit(f"{name} does not say {span!r}")
@@ -183,6 +194,8 @@ def _why(asked: Question, source: Source, texts: Mapping[str, str], told: Explan
     budget = told.usage.context_budget
     if budget is not None and told.usage.context_size > budget:
         return f"{told.usage.context_size} of {budget} {told.usage.unit}: more than the budget"
+    if asked.kind == "follow-up":
+        return _escalated(asked, told)
     if not found:
         return "not in the evidence"
     if asked.kind != "summary":
@@ -215,33 +228,33 @@ def _is_marked(document: ReconstructedDocument) -> bool:
     return bool(document.gaps) and document.full_content.rstrip().endswith("...]")
 
 
-async def _kept(engine: Engine, model: ScriptedModel, asked: Question) -> str:
+async def _kept(engine: Engine, model: ScriptedModel, asked: Question) -> Explanation:
     """The follow-up in a conversation whose first answer a model wrote."""
     citation = await _citation(engine, asked)
     model.script.append(answer(f"{asked.cites} {citation}"))
     first = await engine.ask(ChatRequest(_said(asked.first), conversation=NEW))
     request = ChatRequest(_said(asked.question), conversation=first.conversation)
-    return _escalated(asked, await engine.explain(request))
+    return await engine.explain(request)
 
 
-async def _sent_along(engine: Engine, asked: Question) -> str:
+async def _sent_along(engine: Engine, asked: Question) -> Explanation:
     said = f"{asked.cites} {await _citation(engine, asked)}"
     messages = (
         *_said(asked.first),
         {"role": "assistant", "content": said},
         *_said(asked.question),
     )
-    return _escalated(asked, await engine.explain(ChatRequest(messages)))
+    return await engine.explain(ChatRequest(messages))
 
 
 async def _citation(engine: Engine, asked: Question) -> str:
     """Of the chunk that says what the first answer says."""
-    document = await engine.document(asked.document)
+    document = await engine.document(asked.source)
     wanted = _plain(asked.cites)
-    for chunk, text in await engine.chunks(asked.document):
+    for chunk, text in await engine.chunks(asked.source):
         if wanted in _plain(text):
             return f"[{document.id}:{chunk.chunk_index}]"
-    sys.exit(f"no chunk of {asked.document} has all of {asked.cites!r}")
+    sys.exit(f"no chunk of {asked.source} has all of {asked.cites!r}")
 
 
 def _escalated(asked: Question, told: Explanation) -> str:
