@@ -121,6 +121,7 @@ class Engine(Talking, Reading, Searching):
             manner,
             revision=parts.catalog.revision,
             cache_seconds=cache_seconds,
+            remarks=parts.spaces.remarks,
         )
         elsewhere = talk.elsewhere.asking if talk.elsewhere else None
         Searching.__init__(self, parts, owner, asking, self._usual_amount, elsewhere)

@@ -6,11 +6,9 @@ and command.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from unchunk.domain import DocumentId, OwnerId
-from unchunk.library.calibration import problem_of
 from unchunk.library.parts import Parts
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.asking import Asking
@@ -52,8 +50,7 @@ class Searching:
     ) -> Found:
         """The chunks that answer best, by meaning and by words, each for itself."""
         asking = await self._searched()
-        found = await asking.snippets(question, self._whose(owner), where, limit)
-        return replace(found, notes=(*found.notes, *self._remarks(asking)))
+        return await asking.snippets(question, self._whose(owner), where, limit)
 
     async def search_library(
         self,
@@ -65,8 +62,7 @@ class Searching:
     ) -> Found:
         """As `search`, but always in the library's own documents."""
         await self._settle()
-        found = await self._asking.snippets(question, self._whose(owner), where, limit)
-        return replace(found, notes=(*found.notes, *self._remarks(self._asking)))
+        return await self._asking.snippets(question, self._whose(owner), where, limit)
 
     @property
     def searches_elsewhere(self) -> bool:
@@ -94,7 +90,7 @@ class Searching:
         asking = await self._searched()
         whose = self._whose(owner)
         amount = amount or await self._usual(question)
-        found = await asking.retrieve(
+        return await asking.retrieve(
             question,
             whose,
             history,
@@ -104,7 +100,6 @@ class Searching:
             mode=mode,
             include=include,
         )
-        return replace(found, notes=(*found.notes, *self._remarks(asking)))
 
     async def search_with_context(
         self,
@@ -183,24 +178,6 @@ class Searching:
         """Ask the embedder of a new library again, if it did not answer when that was opened."""
         if not self._parts.spaces.all:
             await self._parts.spaces.settle()
-
-    def _remarks(self, asking: Asking) -> list[str]:
-        """What a search should say of a library that is not as its settings want it."""
-        if asking is not self._asking:
-            return []
-        spaces = self._parts.spaces
-        remarks = [
-            f"the embedder {one.identity.name} is not calibrated, so weak matches are shown, too:"
-            f" {problem}"
-            for one in spaces.all
-            if (problem := problem_of(one.embedder))
-        ]
-        changes = spaces.changes()
-        if any(word in change for change in changes for word in ("index", "language")):
-            remarks.append(
-                f"this library has {' and '.join(changes)}: `unchunk reindex --all` migrates it"
-            )
-        return remarks
 
     async def _similarity(self, question: str, texts: Sequence[str]) -> list[float] | None:
         return await similarity(self._parts.spaces.all, question, texts)

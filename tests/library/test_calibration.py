@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from qdrant_client import QdrantClient, models
 
 from adapters.embed.provider import DIMENSIONS, Handler, provider, refuse, right
 from adapters.embed.real_models import files_of
@@ -24,6 +26,9 @@ from unchunk.library.calibration import (
 )
 from unchunk.library.probes import PROBES
 from unchunk.ports import Role, Vectors
+from unchunk.settings import load
+from unchunk.wiring.collections import open_collection
+from unchunk.wiring.providers import make_embedder
 
 
 class Planted:
@@ -148,6 +153,9 @@ def test_where_calibration_fails_searches_go_on_and_say_so(home: Home) -> None:
         [note] = found.notes
         assert "m is not calibrated" in note
         assert "no probes today" in note
+        assert note in (await engine.rag_search("When does the tide come in?"))
+        [document] = await engine.search_with_context("When does the tide come in?")
+        assert note in document.notes
         examined = await engine.doctor()
         assert "no probes today" in examined.uncalibrated
         assert examined.healthy
@@ -207,3 +215,48 @@ def test_a_setting_goes_over_it_for_every_embedder(home: Home) -> None:
     assert home.run(work)[0] == 0.22
     with pytest.raises(InvalidSettingError, match="embedder_min_score"):
         home.run(work, embedder_min_score=1.5)
+
+
+def test_for_collections_it_is_kept_in_the_home(tmp_path: Path) -> None:
+    texts = ["the tide comes in twice a day", "a pilot boards every ship"]
+
+    async def work(url: str) -> tuple[str, ...]:
+        settings = load(tmp_path / "home", {}, embedder="openai:m", embedder_url=f"{url}/v1")
+        fields = {"document": "document", "text": "text", "chunk_index": "at"}
+        place = f"qdrant:{tmp_path / 'qdrant'}#notes"
+        collection = await open_collection(settings, place, fields=fields)
+        try:
+            return (await collection.search(texts[0])).notes
+        finally:
+            await collection.close()
+
+    async def fill(url: str) -> None:
+        with closing(QdrantClient(path=str(tmp_path / "qdrant"))) as client:
+            vectors = models.VectorParams(size=DIMENSIONS, distance=models.Distance.COSINE)
+            client.create_collection("notes", vectors)
+            embedder = await make_embedder(
+                load(tmp_path, {}, embedder_url=f"{url}/v1"), "openai:m", None
+            )
+            rows = await embedder.embed(texts, "document")
+            await embedder.close()
+            points = [
+                models.PointStruct(
+                    id=at, vector=row.tolist(), payload={"document": "d", "text": text, "at": at}
+                )
+                for at, (row, text) in enumerate(zip(rows, texts, strict=True))
+            ]
+            client.upsert("notes", points)
+
+    with provider() as server:
+        asyncio.run(fill(server.url))
+        assert not any("calibrated" in note for note in asyncio.run(work(server.url)))
+        probed = [it for it in server.requests if PROBES[0].passage in it.body["input"]]
+        assert len(probed) == 1
+        asyncio.run(work(server.url))
+        again = [it for it in server.requests if PROBES[0].passage in it.body["input"]]
+        assert len(again) == 1
+    # A damaged file is no reason to refuse anything: it is written anew.
+    (tmp_path / "home" / "thresholds.json").write_text("{")
+    with provider() as server:
+        asyncio.run(work(server.url))
+        assert any(PROBES[0].passage in it.body["input"] for it in server.requests)

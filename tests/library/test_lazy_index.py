@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
@@ -50,6 +51,13 @@ def test_calls_under_way_end_before_it_closes(
     gc.collect()  # A connection that was left open is told of here.
 
 
+def stop(pid: int) -> None:
+    """Stop a process. Its threads go on for a moment, on a busy machine for longer."""
+    os.kill(pid, signal.SIGSTOP)
+    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("by", ["gRPC", "REST"])
 def test_a_call_that_does_not_end_is_told_that_it_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
@@ -59,10 +67,7 @@ def test_a_call_that_does_not_end_is_told_that_it_is_closed(
     async def scene(indexes: QdrantIndexes, pid: int) -> None:
         index = LazyIndex(partial(indexes.open, SPACE), SPACE.name)
         await index.search(QUERY, Within("me"), 3)
-        os.kill(pid, signal.SIGSTOP)
-        # Its threads go on for a moment, on a busy machine for longer.
-        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-            await asyncio.sleep(0.01)
+        stop(pid)
         try:
             searching = asyncio.create_task(index.search(QUERY, Within("me"), 3))
             await asyncio.sleep(0.5)

@@ -8,9 +8,12 @@ same, so that a library about a single matter gets the same threshold as any oth
 """
 
 import asyncio
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final, Protocol
 
 import numpy as np
@@ -52,6 +55,38 @@ class NotedThresholds:
 
     async def keep(self, fingerprint: str, threshold: float) -> float:
         return float(await self._catalog.note_once(THRESHOLD + fingerprint, f"{threshold:.4f}"))
+
+
+class FileThresholds:
+    """`Thresholds` in a small JSON file, for collections, in which nothing of ours can be kept."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def load(self, fingerprint: str) -> float | None:
+        found = (await asyncio.to_thread(self._read)).get(fingerprint)
+        return found if isinstance(found, float) else None
+
+    async def keep(self, fingerprint: str, threshold: float) -> float:
+        try:
+            await asyncio.to_thread(self._write, fingerprint, threshold)
+        except OSError as error:
+            log("the threshold of an embedder cannot be kept in %s: %s", self._path, error)
+        return threshold
+
+    def _read(self) -> dict[str, object]:
+        try:
+            kept = json.loads(self._path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def _write(self, fingerprint: str, threshold: float) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        text = json.dumps(self._read() | {fingerprint: threshold}, indent=1)
+        with NamedTemporaryFile("w", dir=self._path.parent, delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(self._path)
 
 
 class CalibratedEmbedder:
@@ -108,6 +143,16 @@ class CalibratedEmbedder:
 def problem_of(embedder: Embedder | None) -> str:
     """Why an embedder could not be calibrated; empty if it was, or was not used yet."""
     return embedder.problem if isinstance(embedder, CalibratedEmbedder) else ""
+
+
+def uncalibrated(embedder: Embedder | None) -> list[str]:
+    """What a search should say of an embedder that could not be calibrated; else nothing."""
+    if embedder is None or not (problem := problem_of(embedder)):
+        return []
+    name = embedder.identity.name
+    return [
+        f"embedder {name} is not calibrated yet, so results may include weak matches: {problem}"
+    ]
 
 
 async def measured(embedder: Embedder) -> float:

@@ -23,6 +23,7 @@ from unchunk.errors import (
     TransientError,
     UnchunkError,
 )
+from unchunk.library.calibration import uncalibrated
 from unchunk.library.desk import Desk
 from unchunk.library.lazy import LazyIndex
 from unchunk.library.recipes import (
@@ -222,6 +223,16 @@ class Spaces:
         if wanted.chunking != self.chunking:
             changes.append(f"chunks of {self.chunking}, not {wanted.chunking}")
         return changes
+
+    def remarks(self) -> list[str]:
+        """What a search should say of a library that is not as its settings want it."""
+        remarks = [one for space in self.all for one in uncalibrated(space.embedder)]
+        changes = self.changes() if self.all else []
+        if any(word in change for change in changes for word in ("index", "language")):
+            remarks.append(
+                f"this library has {' and '.join(changes)}: `unchunk reindex --all` migrates it"
+            )
+        return remarks
 
     def check(self) -> None:
         """Raise if the settings want something else than what the library is."""

@@ -143,6 +143,11 @@ async def _document(desk: Desk, reference: str) -> Document:
     try:
         return await desk.engine.document(reference, owner=desk.owner)
     except NotFoundError:
+        if desk.engine.searches_elsewhere:
+            raise NotFoundError(
+                f"{reference[:200]!r} cannot be opened: searches go to a collection, which gives"
+                " passages only; rag_search finds more of them"
+            ) from None
         raise NotFoundError(
             f"there is no document {reference[:200]!r}: list_documents tells what there is"
         ) from None

@@ -44,7 +44,8 @@ class Asking:
     What a search gave is remembered with the `revision` of what is searched, so that a write is
     seen by the next search; a collection of somebody else's has none, and is seen anew when
     `cache_seconds` are over. With 0, nothing is remembered, and never an answer that is less than
-    it should be because something is away.
+    it should be because something is away. `remarks` gives what every search should say of what is
+    searched at the moment.
     """
 
     def __init__(
@@ -56,9 +57,11 @@ class Asking:
         *,
         revision: Callable[[], Awaitable[int]] | None = None,
         cache_seconds: float = CACHE_SECONDS,
+        remarks: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._shelf, self._telemetry = shelf, telemetry
         self._owner, self._manner, self._revision = owner, manner, revision
+        self._remarks = remarks
         self._kept: TimedCache[Hashable, tuple[Any, tuple[str, ...]]] = TimedCache(
             _KEPT, cache_seconds
         )
@@ -79,9 +82,10 @@ class Asking:
         check(question, Amount(limit))
         with job(), self._telemetry.stage("search"):
             self._telemetry.count("searches")
-            return await snippets(
+            found = await snippets(
                 self._shelf, question, owner, where, limit=limit, min_score=ANY_SCORE
             )
+        return replace(found, notes=(*found.notes, *self._remarks()))
 
     async def retrieve(
         self,
@@ -113,7 +117,7 @@ class Asking:
 
         key = (owner, question, rewritten, mode, tuple(history), where, amount, tuple(include))
         evidence, _ = await self._once(key, ask)
-        return evidence
+        return replace(evidence, notes=(*evidence.notes, *self._remarks()))
 
     async def open_document(
         self, document: DocumentId, *, where: Where, owner: OwnerId
@@ -132,7 +136,8 @@ class Asking:
         if content_type is not None:
             where = replace(where, media_types=(content_type,))
         found, _ = await self._passages(query, owner, where, amount)
-        return list(found)
+        remarks = tuple(self._remarks())
+        return [replace(one, notes=(*one.notes, *remarks)) for one in found]
 
     async def _passages(
         self, query: str, owner: OwnerId, where: Where, amount: Amount
@@ -166,6 +171,7 @@ class Asking:
 
         if chunk_aware:
             documents, notes = await self._passages(query, owner, EVERYWHERE, Amount(limit))
+            notes = (*notes, *self._remarks())
             text = show(documents, show_content=show_content)
         else:
             found = await self.snippets(query, owner, EVERYWHERE, limit)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unchunk.domain import ChunkingStrategy, OwnerId
 from unchunk.errors import InvalidSettingError, ProviderUnavailableError, UnchunkError
+from unchunk.library.calibration import FileThresholds, uncalibrated
 from unchunk.ports import ChunkSource, Embedder, Lexicon
 from unchunk.retrieval.asking import CACHE_SECONDS, Asking, Manner
 from unchunk.retrieval.collection import Collection
@@ -51,11 +52,14 @@ async def open_collection(
     kind, _, rest = place.partition(":")
     where, _, name = rest.rpartition("#")
     embedder: Embedder | None = None
+    calibrated: Embedder | None = None
     lexicon: Lexicon | None = None
     if kind != "chunkenizer":
         names = fields_of(fields)
         made = await make_embedder(settings, settings.embedder, None)
-        embedder = RememberingEmbedder(await with_threshold(settings, settings.embedder, made))
+        kept = FileThresholds(settings.home / "thresholds.json")
+        calibrated = await with_threshold(settings, settings.embedder, made, kept)
+        embedder = RememberingEmbedder(calibrated)
         lexicon = lexicon_of(settings.language)
         key = settings.collection_key or None
         try:
@@ -104,6 +108,7 @@ async def open_collection(
         cache_seconds=0 if kind == "chunkenizer" else settings.search_cache_seconds,
         telemetry=telemetry,
         closing=[it.close for it in (embedder, manner.reranker) if it is not None],
+        remarks=partial(uncalibrated, calibrated),
     )
 
 
@@ -161,8 +166,16 @@ def collection_over(
     cache_seconds: float = CACHE_SECONDS,
     telemetry: Telemetry | None = None,
     closing: Sequence[Callable[[], Awaitable[None]]] = (),
+    remarks: Callable[[], Sequence[str]] = tuple,
 ) -> Collection:
-    asking = Asking(shelf, telemetry or Telemetry(), owner, manner, cache_seconds=cache_seconds)
+    asking = Asking(
+        shelf,
+        telemetry or Telemetry(),
+        owner,
+        manner,
+        cache_seconds=cache_seconds,
+        remarks=remarks,
+    )
     return Collection(asking, owner, [*closing, shelf.close])
 
 
