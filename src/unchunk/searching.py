@@ -190,8 +190,8 @@ class Searching:
             return []
         spaces = self._parts.spaces
         remarks = [
-            f"the embedder {one.identity.name} is not calibrated, so weak matches are shown, too:"
-            f" {problem}"
+            f"the embedder {one.identity.name} is not calibrated yet, so results may include weak"
+            f" matches: {problem}"
             for one in spaces.all
             if (problem := problem_of(one.embedder))
         ]
