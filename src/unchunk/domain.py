@@ -238,7 +238,7 @@ def _json(value: object, what: str, depth: int) -> object:
 
 def _json_name(name: object, what: str) -> str:
     if not isinstance(name, str):
-        raise InvalidInputError(f"{what} cannot hold the name {name!r:.100}: it is no text")
+        raise InvalidInputError(f"{what} cannot hold the name {name!r:.100}: it is not text")
     return name
 
 

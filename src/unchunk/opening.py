@@ -83,11 +83,12 @@ def open_collection(
     """Chunks that somebody else keeps, to be asked as a library is; nothing of them is changed.
 
     `place` is `qdrant:URL#COLLECTION`, `qdrant:FOLDER#COLLECTION`, `chroma:URL#COLLECTION`,
-    `chroma:FOLDER#COLLECTION` or `chunkenizer:URL`. The question is embedded by the embedder of the settings, which has to be
-    the one that embedded the chunks. `fields` is a preset (`pages`, `langchain`, `llama-index`) or
-    which field holds what: `{"document": "file_id", "text": "body"}`. Where `owner_field` is given,
-    nobody is shown a chunk of another owner. `cut` is how the texts were cut, if that is known, and
-    `vector` names one of a Qdrant collection's vectors, where there are several.
+    `chroma:FOLDER#COLLECTION` or `chunkenizer:URL`. The question is embedded by the embedder of the
+    settings, which has to be the one that embedded the chunks. `fields` is a preset (`pages`,
+    `langchain`, `llama-index`) or which field holds what:
+    `{"document": "file_id", "text": "body"}`. Where `owner_field` is given, nobody is shown a chunk
+    of another owner. `cut` is how the texts were cut, if that is known, and `vector` names one of a
+    Qdrant collection's vectors, where there are several.
     """
     # Whoever opens a library needs nothing of this.
     from unchunk.wiring.collections import open_collection as collection_at  # noqa: PLC0415
@@ -116,7 +117,8 @@ def rag_search(
 ) -> str:
     """The documents that answer best, as one text; opens what is searched for it.
 
-    That is the library in `home` or `collection`, for which the rest is as in `open_collection`. Keep it open to ask often: `rag_search` of either is the same.
+    That is the library in `home`, or `collection`, for which the rest is as in `open_collection`.
+    To ask often, keep it open: its `rag_search` gives the same.
     """
     if collection:
         opening = open_collection(

@@ -89,7 +89,7 @@ def get_vector_store_file_content(
     Blocks until all are here, and takes any client that `retrieve_and_reconstruct_files` takes.
     """
     if file_id.strip() in ("", ".", ".."):
-        raise InvalidInputError(f"{file_id!r} is no id of a file: they look like file-...")
+        raise InvalidInputError(f"{file_id!r} is not a file id: these look like file-...")
     return _run(_from_store(client, vs_id, lambda it: _chunks(it, LostFile(file_id, file_id))))
 
 

@@ -45,7 +45,7 @@ def test_the_result_and_the_progress_are_the_servers() -> None:
     engine = Scripted(answer("It ", "is."))
     with serving(engine.engine, Options(require_keys=True, run_secret=SECRET)) as served:
         assert run(lambda: work(served.url)).startswith("Answer:\n    It is.\n")
-    assert heard == [(1, "0 documents were found")]
+    assert heard == [(1, "documents found: 0")]
 
 
 def test_what_the_server_refuses_is_refused_here() -> None:

@@ -219,7 +219,7 @@ def test_an_answer_has_citations_and_sources_that_can_be_read(
             assert "Conversation: " not in kept
 
     run(work)
-    assert heard.told[0] == (1.0, "1 documents were found")
+    assert heard.told[0] == (1.0, "documents found: 1")
     done = [one for one, _ in heard.told]
     assert done == sorted(set(done))
 

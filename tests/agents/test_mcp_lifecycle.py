@@ -52,7 +52,7 @@ def begun(served: Served, version: str) -> socket.socket:
     line = socket.create_connection((host, int(port)), timeout=60)
     line.sendall("\r\n".join([*head, "", ""]).encode() + body)
     said = b""
-    while b"documents were found" not in said:
+    while b"documents found" not in said:
         piece = line.recv(4096)
         assert piece, said
         said += piece

@@ -41,10 +41,10 @@ def test_what_was_left_out_and_what_is_near_are_told() -> None:
         (FOUND,),
         (Related("d9", "other.md", 0.4, "close in meaning"),),
         (Omission(FOUND.document, "three.md", ((0, 1),), 0.3, "there is no room"),),
-        ("by words alone",),
+        ("searched by words only",),
     )
     shown = show_evidence(evidence, with_content=True)
-    assert shown.startswith("(by words alone)\n🔍 CHUNK-AWARE RETRIEVAL: 1 ")
+    assert shown.startswith("(searched by words only)\n🔍 CHUNK-AWARE RETRIEVAL: 1 ")
     assert "\nLeft out of three.md: chunks 0-1: there is no room\n" in shown
     assert shown.endswith("\nAlso see:\n    other.md (document d9): close in meaning\n")
     assert "Left out" not in show_evidence(evidence, with_content=False)

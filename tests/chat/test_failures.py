@@ -44,7 +44,7 @@ def test_with_the_embedding_provider_down_words_alone_find_and_the_answer_says_s
         found = room.run(ask, embedder="openai:m", embedder_url=f"{server.url}/v1")
     assert found.finish == "stop"
     assert found.sources.documents[0].name == "harbour.md"
-    assert any("by words alone" in one.message for one in found.warnings)
+    assert any("searched by words only" in one.message for one in found.warnings)
 
 
 def test_with_the_index_unreachable_chat_goes_on_without_rag_and_says_why(

@@ -417,7 +417,11 @@ def test_another_owners_documents_answer_nothing(room: Room) -> None:
 
 @pytest.mark.parametrize(
     ("finish", "said"),
-    [("stop", "without a word"), ("length", "allow it more"), ("content_filter", "content filter")],
+    [
+        ("stop", "an empty answer"),
+        ("length", "allow it more"),
+        ("content_filter", "content filter"),
+    ],
 )
 def test_a_model_that_says_nothing_is_an_error_with_quotes_in_its_place(
     room: Room, finish: str, said: str

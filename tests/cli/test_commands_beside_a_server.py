@@ -86,8 +86,8 @@ def run_json(*arguments: str | Path, status: int = 0) -> Any:  # noqa: ANN401 - 
 @pytest.mark.usefixtures("beside")
 def test_documents_go_in_and_come_out_beside_a_server(tmp_path: Path) -> None:
     (tmp_path / "empty.md").write_text("")
-    assert "1 files: 1 added" in run("add", HARBOUR, "--folder", "docs").output
-    assert "1 files: 1 unchanged" in run("add", HARBOUR, "--folder", "docs").output
+    assert "1 file: 1 added" in run("add", HARBOUR, "--folder", "docs").output
+    assert "1 file: 1 unchanged" in run("add", HARBOUR, "--folder", "docs").output
     failed = run("add", tmp_path / "empty.md", status=1).output
     assert "failed: empty.md: " in failed
     assert "harbour-rules.md" in run("ls").output
@@ -99,7 +99,7 @@ def test_documents_go_in_and_come_out_beside_a_server(tmp_path: Path) -> None:
     [hit] = run_json("search", "the harbour master", "--snippets", "--limit", "1")["hits"]
     assert hit["name"] == "harbour-rules.md"
     assert run("retry", status=1).output.startswith("failed: empty.md")
-    assert "1 documents were written anew" in run("reindex", "harbour-rules.md").output
+    assert "rewritten: 1 document" in run("reindex", "harbour-rules.md").output
     assert "0 vectors, 0 originals" in run("rm", "harbour-rules.md").output
 
 

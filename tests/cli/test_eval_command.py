@@ -135,7 +135,7 @@ def test_a_file_without_text_is_told_and_the_status_says_so(tmp_path: Path) -> N
 @pytest.mark.usefixtures("home")
 def test_what_is_no_set_is_told_in_a_line(tmp_path: Path) -> None:
     told = run(tmp_path, status=1).output
-    assert "is no evaluation set; expected is one of BEIR (corpus.jsonl," in told
+    assert "is not an evaluation set; expected one of BEIR (corpus.jsonl," in told
     small = small_sets.beir(tmp_path / "small")
     (tmp_path / "file").touch()
     assert "cannot be used" in run(small, "--home-of-set", tmp_path / "file" / "x", status=1).output

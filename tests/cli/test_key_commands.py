@@ -136,9 +136,9 @@ def test_a_server_for_others_starts_only_where_there_is_a_key(home: Path) -> Non
         ("SESSION_HOURS", "0", "session_hours must be more than 0"),
         ("RATE_LIMIT", "-1", "rate_limit must not be less than 0"),
         ("MAX_UPLOADS", "0", "max_uploads must be more than 0"),
-        ("HOSTS", "https://notes.example", "no name of a host"),
-        ("HOSTS", "notes.example:443", "no name of a host"),
-        ("HOSTS", "abc:80", "no name of a host"),
+        ("HOSTS", "https://notes.example", "not a host name"),
+        ("HOSTS", "notes.example:443", "not a host name"),
+        ("HOSTS", "abc:80", "not a host name"),
         ("BEHIND_PROXY", "perhaps", "behind_proxy must be true or false"),
     ],
 )

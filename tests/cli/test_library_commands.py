@@ -56,9 +56,9 @@ def test_documents_go_in_and_come_out(tmp_path: Path) -> None:
     archive = tmp_path / "library.zip"
     assert "2 documents" in run("export", archive).output
     assert "0 vectors, 0 originals" in run("rm", "haiku.md").output
-    assert "1 documents came in, 1 were there already" in run("import", archive).output
-    assert "2 documents were written anew" in run("reindex", "--all").output
-    assert "1 documents were written anew" in run("reindex", "haiku.md").output
+    assert "imported: 1 document; 1 already there" in run("import", archive).output
+    assert "rewritten: 2 documents" in run("reindex", "--all").output
+    assert "rewritten: 1 document" in run("reindex", "haiku.md").output
     assert "nothing to do" in run("retry").output
 
 
@@ -107,7 +107,7 @@ def test_a_damaged_document_is_named_and_the_rest_is_exported(home: Path, tmp_pa
         database.execute("UPDATE texts SET content = x'00' WHERE document = ?", haiku)
     database.close()
     told = run("export", tmp_path / "library.zip", status=1).output
-    assert "1 documents" in told
+    assert "1 document ->" in told
     assert "haiku.md was left out: its text is damaged; `unchunk doctor --fix`" in told
     assert run_json("export", tmp_path / "library.zip", status=1)["damaged"] == ["haiku.md"]
     assert "fixed: haiku.md" in run("doctor", "--fix").output
@@ -130,7 +130,7 @@ def test_the_same_content_twice_is_told() -> None:
         (("add", "/no/such/file"), 1, "there is no such file"),
         (("text", "nothing"), 1, "there is no document 'nothing'"),
         (("reindex",), 2, "name documents, or say --all"),
-        (("import", "/no/such/archive"), 1, "is no archive"),
+        (("import", "/no/such/archive"), 1, "is not a library archive"),
         (("search", " "), 1, "nothing to search for"),
         (("models", "use", "nonsense"), 1, "is not here"),
         (("models", "get", "nonsense"), 1, "nonsense"),

@@ -37,7 +37,7 @@ def test_a_library_moves_into_a_folder_that_opens_by_itself(laptop: Path, tmp_pa
     done = migrated(laptop, "--to", str(tmp_path / "home"))
     assert done.exit_code == 0, done.output
     assert "5 documents: 5 moved, 0 were there, 0 removed" in done.output
-    assert "5 of 5 documents are verified" in done.output
+    assert "5 of 5 documents verified" in done.output
     # Without what the environment says over here.
     assert asyncio.run(look(load(tmp_path / "home", {})))[1] == []
     again = json.loads(migrated(laptop, "--to", str(tmp_path / "home"), "--json").output)
@@ -52,7 +52,7 @@ def test_what_is_not_whole_is_named_and_the_exit_status_tells(laptop: Path, tmp_
     done = migrated(laptop, "--to", str(tmp_path / "home"))
     assert done.exit_code == 1
     assert "document whale.md: its original is gone" in done.output
-    assert "4 of 5 documents are verified" in done.output
+    assert "4 of 5 documents verified" in done.output
 
 
 def test_what_was_deleted_over_there_is_named_and_the_exit_status_tells(
@@ -65,7 +65,7 @@ def test_what_was_deleted_over_there_is_named_and_the_exit_status_tells(
     done = migrated(laptop, "--to", str(home))
     assert done.exit_code == 1
     assert "document whale.md: it was deleted over there" in done.output
-    assert "4 of 5 documents are verified" in done.output
+    assert "4 of 5 documents verified" in done.output
 
 
 def test_a_setting_that_cannot_be_is_refused(laptop: Path, tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_why_tells_the_plan_the_scores_and_what_was_left_out() -> None:
     assert re.search(r"ranked by +by meaning +by words", told)
     assert re.search(r"pages\.pdf:\d+ +0\.\d{3} +[\d.]+ +\d+\. 0\.\d{3}", told)
     assert "Found and left out:" in told
-    assert "beyond the documents that were asked for" in told
+    assert "outside the document limit" in told
     plain = run(QUESTION, "--why").output
     assert "Why: passages\n    nothing in the question asks for more than passages" in plain
 
@@ -226,7 +226,9 @@ def test_filters(options: list[str], expected: set[str], monkeypatch: pytest.Mon
         ([QUESTION, "--pages", "3-"], "write 7 or 3-9"),
         ([QUESTION, "--since", "yesterday"], "--since"),
         ([QUESTION, "--min-score", "high"], "--min-score"),
-        ([QUESTION, "--min-score", "nan"], "min_score is no number"),
+        ([QUESTION, "--min-score", "nan"], "min_score is not a number"),
+        ([QUESTION, "--snippets", "--chunks", "3"], "--snippets cannot be combined with --chunks"),
+        ([QUESTION, "--snippets", "--why", "--budget", "9"], "combined with --why, --budget"),
         ([], "QUESTION"),
         ([QUESTION, "another"], "unexpected extra argument"),
     ],

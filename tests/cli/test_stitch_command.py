@@ -77,8 +77,8 @@ def test_a_strategy_that_is_told_is_followed(tmp_path: Path) -> None:
         ("[1, 2]\n", ":1: not {"),
         ('{"file": "a"}\n', ":1: 'text' is missing or not a string"),
         ('{"file": null, "text": "b"}\n', ":1: 'file' is missing or not a string"),
-        ('{"file": "a", "text": "b", "index": "1"}\n', ":1: 'index' is no whole number: '1'"),
-        ('{"file": "a", "text": "b", "index": -1}\n', ":1: 'index' is no whole number: -1"),
+        ('{"file": "a", "text": "b", "index": "1"}\n', ":1: 'index' is not a whole number: '1'"),
+        ('{"file": "a", "text": "b", "index": -1}\n', ":1: 'index' is not a whole number: -1"),
         (
             '{"file": "a", "text": "b", "index": 1}\n{"file": "a", "text": "c"}\n',
             "some chunks of 'a' have an 'index' and some none",

@@ -231,7 +231,7 @@ def test_failed_documents_are_left_to_the_workers(tmp_path: Path) -> None:
 
     assert work.run(look) == [("a.txt", "retry", "queued")]
     code, said = work.command("retry", "--queue", "a.txt")
-    assert (code, said) == (0, "1 documents are queued for the workers\n")
+    assert (code, said) == (0, "queued for the workers: 1 document\n")
 
 
 def test_a_worker_says_why_it_cannot_work_beside_a_server_with_an_index_of_its_own(

@@ -168,7 +168,7 @@ def test_an_embedder_that_is_down_while_questions_are_asked_is_told(
 
     with provider() as server:
         answers = home.run(work, **remote(server))
-    assert "by words alone" in answers.notes[0]
+    assert "searched by words only" in answers.notes[0]
 
 
 def remote(server: Provider) -> dict[str, str | float]:

@@ -131,7 +131,7 @@ QUOTED = '"[{""content"": ""no"", ""start_index"": 0, ""end_index"": 2}]"'
         (
             "BEIR",
             put("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\tberth\tgood"),
-            "'good' is no grade",
+            "'good' is not a grade",
         ),
         (
             "BEIR",
@@ -184,7 +184,7 @@ def test_an_unknown_folder_is_told_what_is_expected(tmp_path: Path) -> None:
         read_set(tmp_path)
     for layout in LAYOUTS:
         assert f"{layout.name} ({', '.join(layout.files)})" in str(error.value)
-    with pytest.raises(InvalidInputError, match="is no folder"):
+    with pytest.raises(InvalidInputError, match="is not a folder"):
         read_set(tmp_path / "none")
 
 

@@ -130,7 +130,7 @@ def test_a_library_from_before_is_calibrated_when_its_provider_answers(home: Hom
         assert "127.0.0.1:9" in found.uncalibrated
         assert engine.embedder is not None
         assert engine.embedder.min_score == 0
-        assert any("by words alone" in note for note in (await engine.search("tide")).notes)
+        assert any("searched by words only" in note for note in (await engine.search("tide")).notes)
 
     async def with_it(engine: Engine) -> None:
         await engine.search("tide")

@@ -220,7 +220,7 @@ def test_an_archive_that_ends_too_early_is_refused(
     async def work(engine: Engine) -> None:
         for size in (0, 1, 100, len(whole) // 2, len(whole) - 30, len(whole) - 1):
             bad.write_bytes(whole[:size])
-            with pytest.raises(InvalidInputError, match="no archive of a library"):
+            with pytest.raises(InvalidInputError, match="not a library archive"):
                 await engine.restore(bad)
         await assert_untouched(engine)
 

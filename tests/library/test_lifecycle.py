@@ -318,7 +318,7 @@ def test_a_provider_that_is_down_makes_files_wait_and_retry_goes_on(home: Home) 
         assert document.status == "pending"
         found = await engine.search("white whale")
         assert found.hits == ()
-        assert "by words alone" in found.notes[0]
+        assert "searched by words only" in found.notes[0]
         [again] = await engine.retry()
         assert again.result == "waiting"
 

@@ -120,7 +120,7 @@ def test_the_same_embedder_with_other_dimensions_opens_and_is_migrated(home: Hom
         assert len(await engine.documents()) == 1
         found = await engine.search("white whale")
         assert {hit.name for hit in found.hits} == {"whale.md"}
-        assert "by words alone" in found.notes[0]
+        assert "searched by words only" in found.notes[0]
         assert (await engine.migrate()).documents == 1
         assert (await engine.search("white whale")).notes == ()
         assert [one.result for one in await engine.add(new)] == ["added"]
@@ -428,7 +428,7 @@ def test_a_library_whose_embedder_is_no_longer_known_is_searched_by_words(
     async def work(engine: Engine) -> None:
         found = await engine.search("the white whale", limit=100)
         assert {hit.name for hit in found.hits} == set(TEXTS)
-        assert "by words alone" in found.notes[0]
+        assert "searched by words only" in found.notes[0]
         with pytest.raises(InvalidSettingError, match="no such model"):
             await engine.reindex("0.md")
 

@@ -116,7 +116,7 @@ def test_what_is_no_text_or_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"cannot read .* back"):
         check(path, CHUNKS, HALF)
     path.write_bytes(b"\xff\xfe")
-    assert check(path, CHUNKS, HALF).said.startswith("the file is no UTF-8")
+    assert check(path, CHUNKS, HALF).said.startswith("the file is not valid UTF-8")
 
 
 @given(text=any_of.text(min_size=1, max_size=3000), size=any_of.integers(4, 60), data=any_of.data())

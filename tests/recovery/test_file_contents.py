@@ -86,5 +86,5 @@ def test_what_is_not_there_and_what_is_no_id_are_said(
     with pytest.raises(NotFoundError, match="there is no vector store vs_9"):
         get_all_vector_store_file_contents(client, "vs_9")
     for wrong in ("", " ", "."):
-        with pytest.raises(InvalidInputError, match="is no id of a file"):
+        with pytest.raises(InvalidInputError, match="is not a file id"):
             get_vector_store_file_content(client, STORE, wrong)

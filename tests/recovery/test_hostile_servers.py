@@ -165,18 +165,18 @@ def test_what_is_packed_is_unpacked_and_strange_packing_is_refused(server: Vecto
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
-        (b"<!DOCTYPE html><html><body>Sign in</body></html>", "it is a web page and no JSON"),
-        (b'{"data": [{"type": "te', "it is no JSON"),
-        (b"", "it is no JSON"),
-        (b"[" * 200_000, "it is no JSON"),
-        (b'{"data": ' + b"9" * 5000 + b"}", "it is no JSON"),
-        (b"\xff\xfe\x00", "it is no JSON"),
-        (b"[1, 2]", r"is no list: \[1, 2\]"),
-        (b'"a text"', "is no list: 'a text'"),
-        (b'{"object": "list"}', "is no list: an object with 'object'"),
-        (b'{"data": null}', "is no list"),
-        (b'{"data": {"a": 1}}', "is no list"),
-        (b'{"data": ["a"]}', "holds 'a', which is no object"),
+        (b"<!DOCTYPE html><html><body>Sign in</body></html>", "it is a web page, not JSON"),
+        (b'{"data": [{"type": "te', "it is not JSON"),
+        (b"", "it is not JSON"),
+        (b"[" * 200_000, "it is not JSON"),
+        (b'{"data": ' + b"9" * 5000 + b"}", "it is not JSON"),
+        (b"\xff\xfe\x00", "it is not JSON"),
+        (b"[1, 2]", r"is not a list: \[1, 2\]"),
+        (b'"a text"', "is not a list: 'a text'"),
+        (b'{"object": "list"}', "is not a list: an object with 'object'"),
+        (b'{"data": null}', "is not a list"),
+        (b'{"data": {"a": 1}}', "is not a list"),
+        (b'{"data": ["a"]}', "holds 'a', which is not an object"),
     ],
 )
 def test_what_is_no_list_of_openai_is_named(server: VectorStores, reply: bytes, says: str) -> None:
@@ -283,7 +283,7 @@ def test_chunks_that_are_not_there_are_said(server: VectorStores) -> None:
     assert found.complete is False
     assert found.notes == (
         "the store says that there are more chunks, and not how to get them",
-        "2 of its parts are no text: they are left out",
+        "2 of its parts are not text and are left out",
     )
 
 

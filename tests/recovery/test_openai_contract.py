@@ -59,7 +59,7 @@ class TestByASynchronousClient(TestByAnAsynchronousClient):
 
 @pytest.mark.parametrize("store", ["", " ", "..", ".", "vs_\udcff"])
 def test_what_is_no_id_of_a_store_is_refused(store: str) -> None:
-    with pytest.raises(InvalidInputError, match="is no id of a vector store"):
+    with pytest.raises(InvalidInputError, match="is not a vector store id"):
         OpenAIFiles(AsyncOpenAI(api_key="k"), store)
 
 
@@ -102,13 +102,18 @@ def test_the_usual_variables_say_where_a_store_is(
     ("environment", "url", "azure", "says"),
     [
         ({}, None, False, "there is no key: set OPENAI_API_KEY"),
-        ({}, "ftp://u:secret@host", False, "--base-url is no URL of a server"),
-        ({}, "http://[bad", False, "--base-url is no URL"),
-        ({}, "http://h:999999", False, "--base-url is no URL"),
-        ({}, "http://h:abc", False, "--base-url is no URL"),
-        ({}, "http://", False, "--base-url is no URL"),
-        ({"OPENAI_BASE_URL": "http://h:abc"}, None, False, "OPENAI_BASE_URL is no URL"),
-        ({"AZURE_OPENAI_ENDPOINT": "http:/x"}, None, True, "AZURE_OPENAI_ENDPOINT is no URL"),
+        ({}, "ftp://u:secret@host", False, "--base-url is not a server URL"),
+        ({}, "http://[bad", False, "--base-url is not a server URL"),
+        ({}, "http://h:999999", False, "--base-url is not a server URL"),
+        ({}, "http://h:abc", False, "--base-url is not a server URL"),
+        ({}, "http://", False, "--base-url is not a server URL"),
+        ({"OPENAI_BASE_URL": "http://h:abc"}, None, False, "OPENAI_BASE_URL is not a server URL"),
+        (
+            {"AZURE_OPENAI_ENDPOINT": "http:/x"},
+            None,
+            True,
+            "AZURE_OPENAI_ENDPOINT is not a server URL",
+        ),
         ({}, None, True, "set AZURE_OPENAI_ENDPOINT"),
         ({"AZURE_OPENAI_ENDPOINT": "https://x.azure.com"}, None, True, "set OPENAI_API_VERSION"),
         ({**AZURE, "AZURE_OPENAI_API_KEY": ""}, None, True, "set AZURE_OPENAI_API_KEY"),

@@ -219,7 +219,7 @@ def test_fields_of_ones_own_are_named_one_by_one(tmp_path: Path) -> None:
     given += ["--suffix", "", "-o", str(tmp_path / "output")]
     unknown = run(*given)
     assert unknown.exit_code == 1
-    assert "say which of these is what" in unknown.stderr
+    assert "map them with --field text=body" in unknown.stderr
     parts = ["--field", "text=body", "--field", "document=wo", "--field", "chunk_index=place"]
     assert run(*given, *parts).exit_code == 0
     text = (tmp_path / "output" / "b.txt").read_text()

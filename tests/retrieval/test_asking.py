@@ -194,11 +194,11 @@ def test_an_answer_by_words_alone_says_so_in_every_way_and_is_not_remembered(
             break_off(patch, part(engine, "embedder"), "embed", down)
             evidence = await engine.retrieve(QUESTION)
             assert said(evidence) == [WHALE.format("once")]
-            assert evidence.notes == ("by words alone: the provider is down",)
+            assert evidence.notes == ("searched by words only: the provider is down",)
             assert (await engine.search(QUESTION)).notes == evidence.notes
             for chunk_aware in (True, False):
                 told = await engine.rag_search(QUESTION, use_chunk_aware=chunk_aware)
-                assert told.startswith("(by words alone: the provider is down)\n")
+                assert told.startswith("(searched by words only: the provider is down)\n")
                 assert "white whale" in told
         again = await engine.retrieve(QUESTION)
         assert again.notes == ()

@@ -10,7 +10,7 @@ def test_doubts_of_one_kind_are_one_note_with_the_first_places() -> None:
     )
     assert nothing == (
         "chunks 0 and 1 of a.md, chunks 1 and 2 of a.md, chunks 2 and 3 of a.md share nothing"
-        " (and 25 more such places)"
+        " (and 25 more)"
     )
     assert missing == "chunks 1 and 2 of b.md do not follow"
 

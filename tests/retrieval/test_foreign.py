@@ -176,7 +176,7 @@ def test_a_query_is_one_search_and_one_fetch_and_gives_slices_of_the_texts(
             sheets = await it.shelf.open("blue", wanted, where)
             if engine == "chunkenizer":
                 assert it.calls == {"search": 1}
-                assert any("no neighbours" in note for note in found.notes)
+                assert any("cannot return neighbouring chunks" in note for note in found.notes)
             else:
                 search, fetch = ("query", "scroll") if engine == "qdrant" else ("query", "get")
                 assert it.calls == {search: 1, fetch: 1}
@@ -557,7 +557,7 @@ def test_without_its_embedder_a_collection_is_searched_by_words_alone(
         found = await shelf.find("a lamp", "me", ANY, limit=5, min_score=0.9)
         assert [one.place.document for one in found.candidates] == ["two"]
         assert [one.name for one in found.candidates[0].ways] == ["lexical"]
-        assert found.notes == ("by words alone: no answer",)
+        assert found.notes == ("searched by words only: no answer",)
         also = (("one", 0),)
         found = await shelf.find("a lamp", "me", ANY, limit=5, also=also)
         assert {one.place.document for one in found.candidates} == {"one", "two"}
@@ -582,7 +582,7 @@ def test_where_words_cannot_be_searched_meaning_is_and_it_is_said(running: Runni
         shelf = ForeignShelf(source, lexicon=lexicon)
         found = await shelf.find("the tide", "me", ANY, limit=5, min_score=0.0)
         assert [one.place.document for one in found.candidates] == ["one"]
-        assert found.notes == ("by meaning alone: strict mode",)
+        assert found.notes == ("searched by meaning only: strict mode",)
         await shelf.close()
 
     play(scene)
@@ -628,7 +628,7 @@ def test_of_a_large_collection_a_part_is_searched_by_words_and_it_is_said(
         found = await source.search_words("house 7", Among(), 3)
         assert found.chunks[0].document == "d7"
         [note] = found.notes
-        assert "only 1,000 chunks are searched by words: a full-text index on 'content'" in note
+        assert "only 1,000 chunks are searched by words; create a full-text index" in note
         assert (await source.search_words("1150", Among(), 3)).chunks == ()
         await asyncio.to_thread(stores.index_texts, running.qdrant.url, name)
         await source.close()

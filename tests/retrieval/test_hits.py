@@ -35,7 +35,7 @@ def test_the_best_are_found_and_no_more_passages_than_those(count: int) -> None:
     assert found(evidence) == {it[:2] for it in FOUND[:count]}
     assert sum(len(one.passages) for one in evidence.documents) == count
     reasons = {one.reason for one in evidence.dropped}
-    assert reasons == {"beyond the chunks that were asked for"}
+    assert reasons == {"outside the chunk limit"}
 
 
 def test_without_a_bound_all_are_found() -> None:

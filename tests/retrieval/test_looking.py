@@ -380,8 +380,8 @@ def test_what_was_found_and_did_not_come_in_is_named_with_its_reason() -> None:
     )
     evidence = ask(shelf, amount=Amount(limit=2))
     assert [(one.name, one.reason) for one in evidence.also_see] == [
-        ("2.txt", "chunk 3 was found, too"),
-        ("3.txt", "chunk 3 was found, too"),
+        ("2.txt", "chunk 3 also matched"),
+        ("3.txt", "chunk 3 also matched"),
     ]
     assert [one.score for one in evidence.also_see] == pytest.approx([0.7, 0.6])
 

@@ -236,7 +236,7 @@ def test_a_source_that_is_missing_is_noted_and_everything_is_searched() -> None:
     evidence = ask(WrittenShelf([sheet], alike("story.txt", [4])), f"{QUESTION} source:stori.txt")
     assert evidence.notes == (
         "there is no document 'stori.txt': did you mean story.txt?",
-        "everything is searched, as no document could be told by its name",
+        "everything is searched, because no named document could be identified",
     )
     assert evidence.plan.mode == "passages"
     assert [one.chunk_coverage for one in evidence.documents] == ["chunks 3-5 of 20"]
@@ -262,8 +262,8 @@ def test_several_candidates_for_a_source_are_named_and_none_is_guessed() -> None
     evidence = ask(WrittenShelf(sheets, alike("report 2020.txt", [4])), f"{QUESTION} source:report")
     [several, everything] = evidence.notes
     assert several == (
-        "'report' may be any of report 2018.txt, report 2019.txt, report 2020.txt,"
-        " report 2021.txt, report 2022.txt and 2 more: name one of them"
+        "'report' matches several documents (report 2018.txt, report 2019.txt, report 2020.txt,"
+        " report 2021.txt, report 2022.txt and 2 more): give the full path of one"
     )
     assert everything.startswith("everything is searched")
     assert [one.kind for one in evidence.documents] == ["passages"]
@@ -276,7 +276,7 @@ def test_two_documents_of_the_same_path_are_told_apart_and_none_is_guessed() -> 
     shelf = WrittenShelf([one, replace(other, folder="docs")], ())
     evidence = ask(shelf, "What is said? source:docs/plan.txt")
     assert evidence.documents == ()
-    assert evidence.notes[0].startswith("'docs/plan.txt' may be any of docs/plan.txt")
+    assert evidence.notes[0].startswith("'docs/plan.txt' matches several documents (docs/plan.txt")
     found = asyncio.run(Retriever(shelf).find_file_by_name("docs/plan.txt"))
     assert {card.document for card in found} == {"id-docs/plan.txt", "id-plan.txt"}
 
@@ -390,7 +390,9 @@ def test_a_file_name_that_several_documents_have_is_noted_and_is_no_tag() -> Non
     shelf = WrittenShelf([*sheets, book("other.md", 20)[1]], alike("other.md", [3]))
     evidence = ask(shelf, "What does plan.md say?")
     assert evidence.plan.mode == "passages"
-    assert evidence.notes == ("'plan.md' may be any of a/plan.md, b/plan.md: name one of them",)
+    assert evidence.notes == (
+        "'plan.md' matches several documents (a/plan.md, b/plan.md): give the full path of one",
+    )
     assert ask(shelf, "What does b/plan.md say?").plan.sources == ("b/plan.md",)
 
 
@@ -597,8 +599,8 @@ def test_documents_say_that_they_were_searched_for_by_words_alone(
         down = ProviderUnavailableError("the provider is down")
         break_off(monkeypatch, part(engine, "embedder"), "embed", down)
         [document] = await engine.search_with_context("mooring tariff")
-        assert document.notes == ("by words alone: the provider is down",)
-        assert "by words alone" in await engine.rag_search("mooring tariff")
+        assert document.notes == ("searched by words only: the provider is down",)
+        assert "searched by words only" in await engine.rag_search("mooring tariff")
 
     home.run(in_time(work))
 

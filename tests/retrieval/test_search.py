@@ -149,7 +149,7 @@ def test_without_the_embedder_words_are_searched_and_a_note_says_so(
         break_off(monkeypatch, part(engine, "embedder"), "embed", error)
         found = await engine.search("whales")
         assert [hit.name for hit in found.hits] == ["a.md"]
-        assert found.notes == (f"by words alone: {error}",)
+        assert found.notes == (f"searched by words only: {error}",)
         assert (await engine.search("nowhere")).hits == ()
 
     home.run(in_time(work))

@@ -187,8 +187,10 @@ def test_what_blocks_runs_in_a_thread_so_that_others_go_on() -> None:
 def test_what_is_no_client_and_no_model_is_refused_with_what_would_be() -> None:
     client, model = filled(Page("a", {}, chunks=1))
     wrong: list[tuple[Any, Any, str]] = [
-        (object(), model, "give a QdrantClient or an AsyncQdrantClient"),
-        (client, object(), "neither encode nor embed"),
+        (object(), model, "pass a QdrantClient or an AsyncQdrantClient"),
+        (client, object(), "'object' has neither encode nor embed"),
+        (client, "all-MiniLM-L6-v2", "pass a model object, not its name"),
+        (client, b"all-MiniLM-L6-v2", "pass a model object, not its name"),
         (client, lambda texts: [[1.0, 0.0, 0.0] for _ in texts], "have 2 dimensions"),
         (client, lambda texts: [[[1.0]]], "one vector for each text"),  # noqa: ARG005
     ]
@@ -197,6 +199,8 @@ def test_what_is_no_client_and_no_model_is_refused_with_what_would_be() -> None:
             search(ChunkAwareRetriever(one, other), collection_name=NAME)
     with pytest.raises(unchunk.UnchunkError, match="'absent' is not there"):
         search(ChunkAwareRetriever(client, model), collection_name="absent")
+    with pytest.raises(unchunk.UnchunkError, match="it has one unnamed vector"):
+        search(ChunkAwareRetriever(client, model), collection_name=NAME, vector_name="text")
 
 
 @pytest.mark.statement("001-04")

@@ -286,4 +286,4 @@ def test_doctor_shows_the_threshold_and_a_setting_overrides_it(tmp_path: Path) -
         }
         assert CliRunner().invoke(main, ["add", str(home.files)], env=environment).exit_code == 0
         done = CliRunner().invoke(main, ["doctor"], env=environment)
-        assert f"embedder hashing-1: what is nearer than {threshold} is a match" in done.output
+        assert f"hashing-1: a similarity of {threshold} or more counts as a match" in done.output

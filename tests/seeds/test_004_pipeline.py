@@ -396,7 +396,7 @@ def test_without_its_provider_words_alone_find(tmp_path: Path) -> None:
             given.plan.extend([refuse(401, {})] * 50)
             evidence = opened.retrieve(NIGHT)
     assert "22 euros" in evidence.documents[0].full_content
-    assert any("by words alone" in one for one in evidence.notes)
+    assert any("searched by words only" in one for one in evidence.notes)
 
 
 @pytest.mark.statement("004-23")

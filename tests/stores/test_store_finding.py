@@ -41,7 +41,7 @@ class Told:
         self.limits.append(limit)
         found = await self._engine.search(question, limit=limit, where=where, owner=owner)
         scaled = (replace(it, score=it.score * self._scale) for it in found.hits)
-        return Found(tuple(scaled), ("by words alone",))
+        return Found(tuple(scaled), ("searched by words only",))
 
 
 class Overtaken(Told):

@@ -231,7 +231,7 @@ def test_a_lone_surrogate_cannot_be_encoded(name: EncodingName, text: str) -> No
 
 @pytest.mark.parametrize(("name", "unknown"), [("cl100k_base", 100_256), ("o200k_base", 10**9)])
 def test_an_id_that_is_no_token_cannot_be_decoded(name: EncodingName, unknown: int) -> None:
-    with pytest.raises(InvalidTextError, match=f"{unknown} is no token of {name}"):
+    with pytest.raises(InvalidTextError, match=f"{unknown} is not a token of {name}"):
         get_encoding(name).decode([1, unknown, 2])
 
 
@@ -242,5 +242,5 @@ def test_a_million_letters_with_no_blank_are_encoded() -> None:
 
 
 def test_a_negative_id_is_no_token() -> None:
-    with pytest.raises(InvalidTextError, match="-1 is no token of cl100k_base"):
+    with pytest.raises(InvalidTextError, match="-1 is not a token of cl100k_base"):
         get_encoding("cl100k_base").decode([5, -1])

@@ -1,4 +1,4 @@
-"""The line to the server that has a library: calls, what comes back, and what goes wrong."""
+"""Call the server that has the library open, and turn its errors into ours."""
 
 import json
 from collections.abc import AsyncGenerator, Callable
@@ -22,16 +22,15 @@ Told = Callable[[Any], None]
 
 
 class Line:
-    """Calls to the server that `find` finds; another one that took its place is called from then on.
+    """Send calls to the running server; `find` is asked each time, so a restarted one is picked up.
 
-    `version` is that of this process: a server of another one is not asked.
+    `version` is that of this process: a server of another version is not called.
     """
 
     def __init__(self, find: Callable[[], Running | None], version: str) -> None:
         self._find, self._version = find, version
         self._last: Running | None = find()
-        # A document may take long; the server is on this machine, and says when it ends. And
-        # nobody stands between two processes of one machine.
+        # No read timeout: adding a document can take minutes. Ignore proxies: the server is local.
         timeout = httpx2.Timeout(None, connect=_CONNECTING)
         self._client = httpx2.AsyncClient(timeout=timeout, trust_env=False)
 

@@ -296,7 +296,7 @@ class RemoteEngine:
         raise self._line.in_the_way("`import`")
 
     async def close(self) -> None:
-        """Ends the line; whoever gave the engine closes that."""
+        """Close the connection. The engine belongs to the caller."""
         await self._line.close()
 
     async def _delete(self, documents: Sequence[DocumentId], owner: str | None) -> list[Receipt]:

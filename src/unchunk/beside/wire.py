@@ -83,7 +83,7 @@ class Looking:
         try:
             return Amount(**cast("dict[str, Any]", self.amount))
         except TypeError:
-            raise InvalidInputError("this is no Amount") from None
+            raise InvalidInputError("the amount has unknown fields") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +121,20 @@ def written(kind: Any, value: object) -> Any:  # noqa: ANN401 - a type as it is 
 
 
 def read(kind: type[T], value: object) -> T:
-    """Raises `InvalidInputError` for what is none of its kind."""
+    """Raises `InvalidInputError` if the value is not of that kind."""
     try:
         return cast("T", _adapter(kind).validate_python(value))
     except ValidationError as error:
-        raise InvalidInputError(
-            f"this is no {kind.__name__}: {error.error_count()} errors"
-        ) from None
+        count = error.error_count()
+        errors = "1 validation error" if count == 1 else f"{count} validation errors"
+        raise InvalidInputError(f"expected {kind.__name__}: {errors}") from None
 
 
 def read_body(kind: type[T], body: bytes) -> T:
     try:
         given = json.loads(body)
     except (ValueError, RecursionError):
-        raise InvalidInputError("this is no JSON") from None
+        raise InvalidInputError("the request is not valid JSON") from None
     return read(kind, given)
 
 
@@ -160,7 +160,7 @@ def written_error(error: UnchunkError) -> dict[str, object]:
 
 
 def read_error(given: dict[str, Any]) -> UnchunkError:
-    """The same error as over there, if it is one that needs only its message."""
+    """Rebuild the server's error if its type takes only a message; else one of a general type."""
     kind, message = _ERRORS.get(given["type"]), given["message"]
     if kind is not None:
         return kind(message)

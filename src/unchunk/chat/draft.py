@@ -63,7 +63,7 @@ class Draft:
                 "the model used up its tokens before it said anything: allow it more of them"
             )
         why = ": the provider's content filter ended it" if self.finish == "filtered" else ""
-        raise ProviderUnavailableError(f"the model ended its answer without a word{why}")
+        raise ProviderUnavailableError(f"the model returned an empty answer{why}")
 
     def end(self) -> Iterator[Event]:
         """What was held back because it might have become a citation."""

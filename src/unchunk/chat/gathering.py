@@ -49,7 +49,7 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
         raise
     except UnchunkError as error:
         _log_failure(parts.source, error)
-        said = f"the documents could not be searched, so none was used: {error}"
+        said = f"the documents could not be searched, so the answer does not use them: {error}"
         plan = parts.analyzer.analyze(asked.request.question, asked.history)
         found = Gathered(Evidence(plan, ()), render(()), failure=error)
         warnings.append(Warned("search-unavailable", said))

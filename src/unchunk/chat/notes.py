@@ -1,7 +1,7 @@
 """Notes on parts of documents: what a model wrote of each, with its citations checked.
 
-A citation of what is not in the part is dropped. The others are written anew, as those of evidence
-are, so that nobody can tell a model's words from a mark of ours wrongly.
+A citation of what is not in the part is dropped. Valid citations are rewritten in our own format,
+so that a model cannot forge one.
 """
 
 import re

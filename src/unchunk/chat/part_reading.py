@@ -97,7 +97,7 @@ async def planned(
         where, owner = asked.request.where, asked.owner
         sheets = [await parts.open_document(it.document, where=where, owner=owner) for it in cut]
     except UnchunkError as error:
-        return None, Warned("parts", f"only an excerpt of {names} was read: {error}")
+        return None, Warned("parts", f"only an excerpt of {names} was used: {error}")
     opened = [(one, sheet) for one, sheet in zip(cut, sheets, strict=True) if sheet]
 
     def fits(text: str) -> bool:
@@ -107,9 +107,9 @@ async def planned(
     if not made and estimate:
         return None, Warned(
             "parts",
-            f"only an excerpt of {names} was read: all of it takes about {estimate} parts, and the"
-            f" limit is {limit}. To have all of it read, raise max_parts (a setting, and a field of"
-            " the request).",
+            f"only an excerpt of {names} was used: reading all of it takes about {estimate} parts,"
+            f" and max_parts is {limit}; raise max_parts (a setting, a field of the request,"
+            " --max-parts) to have all of it read",
         )
     if len(made) < 2:
         return None, None
@@ -265,7 +265,7 @@ class PartReader:
         said = "".join(text)
         if not said.strip():
             why = f" (it ended with {finish!r})" if finish else ""
-            raise ProviderUnavailableError(f"the model ended its notes without a word{why}")
+            raise ProviderUnavailableError(f"the model returned empty notes{why}")
         return Notes(part, await asyncio.to_thread(checked, said, part), usage)
 
     def _messages(self, part: Part) -> Sequence[Message]:

@@ -1,4 +1,4 @@
-"""How questions are asked from the command line: the options of them all, and one after the other."""
+"""Asking questions on the command line: the options of all such commands, and how one is asked."""
 
 import sys
 from collections.abc import Callable
@@ -47,17 +47,17 @@ def asking(command: Callable[..., object]) -> Callable[..., object]:
             click.option("--full", is_flag=True, help="From whole documents, whatever it asks."),
             click.option("--passages", is_flag=True, help="From passages, whatever it asks."),
             click.option(
-                "--chunks", type=click.IntRange(1, MOST), help="From at most so many chunks."
+                "--chunks", type=click.IntRange(1, MOST), help="Retrieve at most this many chunks."
             ),
             click.option(
                 "--full-documents",
                 type=click.IntRange(0, MOST),
-                help="At most so many whole documents, if it names none.",
+                help="Maximum number of whole documents when the question names none.",
             ),
             click.option(
                 "--full-chars",
                 type=click.IntRange(0),
-                help="How long each of them may be; 0: as the budget allows.",
+                help="Maximum characters per whole document; 0: whatever the budget allows.",
             ),
             click.option("--no-rag", is_flag=True, help="Ask the model alone, not the documents."),
             click.option("--strict", is_flag=True, help="No answer where the documents have none."),
@@ -73,7 +73,8 @@ def asking(command: Callable[..., object]) -> Callable[..., object]:
             click.option(
                 "--max-parts",
                 type=click.IntRange(0),
-                help="How many parts of long documents the model may read; 0 is none.",
+                help="How many parts of long documents the model may read; 0 disables reading in"
+                " parts.",
             ),
             click.option("--why", is_flag=True, help="Tell how the question was understood."),
         )
@@ -156,4 +157,7 @@ def check(options: Options) -> None:
     how = options["full"] or options["passages"] or options["strict"] or options["template"]
     much = (options["chunks"], options["full_documents"], options["full_chars"])
     if options["no_rag"] and (where or how or any(one is not None for one in much)):
-        raise click.UsageError("--no-rag asks no documents: leave out what is said of them")
+        raise click.UsageError(
+            "--no-rag cannot be combined with options about documents (--folder, --name, --full,"
+            " --chunks, --strict, --template, ...)"
+        )

@@ -12,7 +12,7 @@ import click
 
 from unchunk.cli.progress import Bars, bars
 from unchunk.cli.session import INTERRUPTED, Session, with_session
-from unchunk.cli.tables import table
+from unchunk.cli.tables import counted, table
 from unchunk.engine import Engine
 from unchunk.errors import InvalidInputError, MigrationNeededError, OutputError
 from unchunk.evaluation.comparing import Row, compare
@@ -161,8 +161,8 @@ def _tell(session: Session, asked: QuestionSet, filled: Filled, parts: Sequence[
         session.result(_record(asked, filled, parts))
         return
     session.say(
-        f"{asked.name}: {asked.layout}, {len(asked.documents)} documents,"
-        f" {len(asked.questions)} questions"
+        f"{asked.name}: {asked.layout}, {counted(len(asked.documents), 'document')},"
+        f" {counted(len(asked.questions), 'question')}"
     )
     for note in asked.notes:
         session.say(f"({harmless(note)})")

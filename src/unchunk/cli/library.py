@@ -9,7 +9,7 @@ import click
 
 from unchunk.cli.progress import bars
 from unchunk.cli.session import Session, with_session
-from unchunk.cli.tables import document_lines, table
+from unchunk.cli.tables import counted, document_lines, table
 from unchunk.domain import EmbedderIdentity
 from unchunk.library.ingest import Outcome
 from unchunk.retrieval.display import one_line
@@ -41,7 +41,7 @@ def retry(session: Session, documents: tuple[str, ...], *, queue: bool) -> int:
     if queue:
         queued = session.library.enqueue(*documents)
         session.result({"queued": queued})
-        session.say(f"{len(queued)} documents are queued for the workers")
+        session.say(f"queued for the workers: {counted(len(queued), 'document')}")
         return 0
     with bars(hidden=session.as_json) as progress:
         outcomes = session.library.retry(*documents, report=progress.event, found=progress.found)
@@ -58,8 +58,9 @@ def _tell(session: Session, outcomes: list[Outcome]) -> int:
             session.say(f"linked: {one.name} has the content of {one.same_as}")
     results = Counter(one.result for one in outcomes)
     chunks = sum(one.chunks for one in outcomes if one.result not in ("unchanged", "failed"))
-    counted = ", ".join(f"{count} {result}" for result, count in results.most_common())
-    session.say(f"{len(outcomes)} files: {counted or 'nothing to do'}; {chunks} chunks")
+    done = ", ".join(f"{count} {result}" for result, count in results.most_common())
+    files = counted(len(outcomes), "file")
+    session.say(f"{files}: {done or 'nothing to do'}; {counted(chunks, 'chunk')}")
     if results["waiting"]:
         session.say("Files that wait are kept: `unchunk retry` goes on with them.")
     return 1 if results["failed"] or results["waiting"] else 0
@@ -163,7 +164,7 @@ def reindex(session: Session, documents: tuple[str, ...], *, everything: bool) -
             library.migrate(report=step) if everything else library.reindex(*documents, report=step)
         )
     session.result(done)
-    session.say(f"{done.documents} documents were written anew")
+    session.say(f"rewritten: {counted(done.documents, 'document')}")
 
 
 @click.command()
@@ -180,7 +181,7 @@ def doctor(session: Session, *, fix: bool) -> int:
     if found.embedder is not None:
         session.say(_embedder_line(found.embedder, found.uncalibrated))
     session.say(
-        f"{found.documents} documents, {found.chunks} chunks:"
+        f"{counted(found.documents, 'document')}, {counted(found.chunks, 'chunk')}:"
         f" {'healthy' if found.healthy else 'not healthy; try `unchunk doctor --fix`'}"
     )
     return 0 if found.healthy else 1
@@ -188,9 +189,12 @@ def doctor(session: Session, *, fix: bool) -> int:
 
 def _embedder_line(embedder: EmbedderIdentity, problem: str) -> str:
     if embedder.min_score:
-        return f"embedder {embedder.name}: what is nearer than {embedder.min_score:.3f} is a match"
-    why = one_line(problem) or "it was not used yet"
-    return f"embedder {embedder.name}: not calibrated, so weak matches are shown, too ({why})"
+        score = f"{embedder.min_score:.3f}"
+        return f"embedder {embedder.name}: a similarity of {score} or more counts as a match"
+    why = one_line(problem) or "not used yet"
+    return (
+        f"embedder {embedder.name}: not calibrated yet, so results may include weak matches ({why})"
+    )
 
 
 @click.command("export")
@@ -204,7 +208,7 @@ def export(session: Session, archive: Path) -> int:
     with bars(hidden=session.as_json) as progress:
         done = session.library.export(archive, watch=partial(progress.step, "Exported"))
     session.result(done)
-    session.say(f"{done.documents} documents -> {archive}")
+    session.say(f"{counted(done.documents, 'document')} -> {archive}")
     for name in done.lost:
         session.say(f"the original of {name} is gone or damaged; its text was exported")
     for name in done.damaged:
@@ -223,4 +227,4 @@ def restore(session: Session, archive: Path) -> None:
     with bars(hidden=session.as_json) as progress:
         done = session.library.restore(archive, watch=partial(progress.step, "Imported"))
     session.result(done)
-    session.say(f"{done.documents} documents came in, {done.unchanged} were there already")
+    session.say(f"imported: {counted(done.documents, 'document')}; {done.unchanged} already there")

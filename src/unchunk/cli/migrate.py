@@ -8,6 +8,7 @@ import click
 
 from unchunk.cli.progress import bars
 from unchunk.cli.session import Session, plain, with_session
+from unchunk.cli.tables import counted
 from unchunk.retrieval.display import one_line
 from unchunk.wiring.moving import move_library, needed_settings, target_of
 
@@ -50,13 +51,15 @@ def migrate(session: Session, target: str, changes: tuple[str, ...], file: Path 
     session.result({**plain(done), "settings": needed})
     for one in (*done.differs, *done.left):
         session.say(f"{one.kind} {one_line(one.name)}: {one.why}")
-    others = ", ".join(f"{count} {kind}s" for kind, count in done.others.items())
+    others = ", ".join(counted(count, kind) for kind, count in done.others.items())
     session.say(
-        f"{done.documents} documents: {done.moved} moved, {done.unchanged} were there,"
-        f" {done.removed} removed, {len(done.left)} left as they are there; {done.bytes:,} bytes of originals{'; ' if others else ''}{others}"
+        f"{counted(done.documents, 'document')}: {done.moved} moved, {done.unchanged} were there,"
+        f" {done.removed} removed, {len(done.left)} left as they are there; {done.bytes:,} bytes of"
+        f" originals{'; ' if others else ''}{others}"
     )
     session.say(
-        f"{done.verified} of {done.documents} documents are verified: {done.source} -> {done.target}"
+        f"{done.verified} of {counted(done.documents, 'document')} verified:"
+        f" {done.source} -> {done.target}"
     )
     if needed and settings.catalog:
         said = ", ".join(f"{name} = {value}" for name, value in needed.items())

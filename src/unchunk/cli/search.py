@@ -97,28 +97,40 @@ def _cut(
 @click.command()
 @click.argument("question")
 @click.option(
-    "--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="So many documents."
+    "--limit",
+    default=5,
+    show_default=True,
+    type=click.IntRange(1, 100),
+    help="Return at most this many documents.",
 )
 @click.option(
     "--chunks-per-doc",
     default=3,
     show_default=True,
     type=click.IntRange(1, 100),
-    help="So many hits of each.",
+    help="Select at most this many matching chunks of each document.",
 )
-@click.option("--no-adjacent", is_flag=True, help="Without the chunks beside the hits.")
-@click.option("--min-score", type=float, help="Leave out what is less near in meaning (-1 to 1).")
-@click.option("--budget", type=click.IntRange(1), help="At most so many characters in all.")
-@click.option("--chunks", type=click.IntRange(1, MOST), help="At most so many hits in all.")
+@click.option("--no-adjacent", is_flag=True, help="Leave out the chunks beside the matches.")
+@click.option(
+    "--min-score", type=float, help="Leave out chunks that are less similar in meaning (-1 to 1)."
+)
+@click.option(
+    "--budget", type=click.IntRange(1), help="Return at most this many characters in total."
+)
+@click.option(
+    "--chunks",
+    type=click.IntRange(1, MOST),
+    help="Return at most this many matching chunks in total.",
+)
 @click.option(
     "--full-documents",
     type=click.IntRange(0, MOST),
-    help="At most so many whole documents, if it names none.",
+    help="Maximum number of whole documents when the question names none.",
 )
 @click.option(
     "--full-chars",
     type=click.IntRange(0),
-    help="How long each of them may be; 0: as the budget allows.",
+    help="Maximum characters per whole document; 0: whatever the budget allows.",
 )
 @click.option("--folder", "folders", multiple=True, help="Only in this folder; repeatable.")
 @click.option("--name", "names", multiple=True, help="Only in documents of this name; repeatable.")
@@ -142,8 +154,8 @@ def _cut(
 @click.option("--owner-field", default="", help="Which field tells whose a chunk is.")
 @click.option("--cut", callback=_cut, help="How they were cut, if known: '320/80 words'.")
 @click.option("--vector", default="", help="Which of a Qdrant collection's vectors, if several.")
-@click.option("--snippets", is_flag=True, help="Plain chunks, each for itself.")
-@click.option("--no-content", is_flag=True, help="Which documents, without their text.")
+@click.option("--snippets", is_flag=True, help="Show plain chunks, each by itself.")
+@click.option("--no-content", is_flag=True, help="List the documents without their text.")
 @click.option("--why", is_flag=True, help="Tell the plan, every score, and what was left out.")
 @with_session
 def search(session: Session, question: str, **options: Unpack[Options]) -> None:
@@ -196,7 +208,7 @@ def _full(settings: Settings, options: Options) -> _Full:
     if length is None:
         length = settings.full_document_chars
     if not length and options["budget"] is None:
-        # What nobody bounds is as long as what a model would be given.
+        # Without a limit, use the length that a model would get.
         length = settings.max_context_chars
     return {
         "hits": options["chunks"],
@@ -208,13 +220,18 @@ def _full(settings: Settings, options: Options) -> _Full:
 def _check(options: Options) -> None:
     """Refuse options that would do nothing."""
     if options["snippets"]:
-        if options["why"] or options["no_content"] or options["no_adjacent"]:
-            raise click.UsageError("--snippets are chunks as they are: leave the other options out")
-        much = (options["min_score"], options["budget"], options["chunks"])
-        if any(
-            one is not None for one in (*much, options["full_documents"], options["full_chars"])
-        ):
-            raise click.UsageError("--snippets has neither a score nor a budget to keep to")
+        clashes = {
+            "--why": options["why"],
+            "--no-content": options["no_content"],
+            "--no-adjacent": options["no_adjacent"],
+            "--min-score": options["min_score"] is not None,
+            "--budget": options["budget"] is not None,
+            "--chunks": options["chunks"] is not None,
+            "--full-documents": options["full_documents"] is not None,
+            "--full-chars": options["full_chars"] is not None,
+        }
+        if given := [name for name, is_given in clashes.items() if is_given]:
+            raise click.UsageError(f"--snippets cannot be combined with {', '.join(given)}")
     told = (options["named"], options["owner_field"], options["cut"], options["vector"])
     if options["collection"] is None and (any(told) or options["fields"] != _FIELDS):
         raise click.UsageError(

@@ -8,6 +8,7 @@ from typing import BinaryIO, get_args
 
 import click
 
+from unchunk.cli.tables import counted
 from unchunk.domain import ChunkingStrategy, Unit
 from unchunk.errors import UnchunkError
 from unchunk.recovery.jsonl import FileChunks, read_chunks
@@ -88,7 +89,7 @@ def _line(done: FileReport) -> str:
     found = f" [{done['strategy']}]" if done["strategy"] else ""
     notes = "".join(f"\n    {note}" for note in done["notes"])
     return (
-        f"{name}: {done['chunks']} chunks -> {done['bytes']:,} bytes,"
+        f"{name}: {counted(done['chunks'], 'chunk')} -> {done['bytes']:,} bytes,"
         f" {done['confidence']}{found} -> {done['output']}{notes}"
     )
 
@@ -97,4 +98,5 @@ def _summarise(reports: list[FileReport], output: Path) -> None:
     sure = Counter(done["confidence"] for done in reports)
     counts = ", ".join(f"{count} {confidence}" for confidence, count in sure.most_common())
     total = sum(done["bytes"] for done in reports)
-    click.echo(f"{len(reports)} files ({counts}), {total:,} bytes; report: {output / REPORT}")
+    files = counted(len(reports), "file")
+    click.echo(f"{files} ({counts}), {total:,} bytes; report: {output / REPORT}")

@@ -21,6 +21,11 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]
         yield "  ".join(cells).rstrip()
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def document_lines(documents: Iterable[Document]) -> Iterator[tuple[str, ...]]:
     for one in documents:
         version = one.live or one.draft

@@ -175,4 +175,4 @@ def _whole(number: str, where: str) -> int:
     try:
         return int(number)
     except ValueError:
-        raise InvalidInputError(f"{where}: {number!r} is no grade: use whole numbers") from None
+        raise InvalidInputError(f"{where}: {number!r} is not a grade: use whole numbers") from None

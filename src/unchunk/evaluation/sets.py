@@ -39,7 +39,7 @@ LAYOUTS = (
 def read_set(folder: Path) -> QuestionSet:
     """Raises `InvalidInputError`, which names what was expected, for any other folder."""
     if not folder.is_dir():
-        raise InvalidInputError(f"{folder} is no folder: give the folder of an evaluation set")
+        raise InvalidInputError(f"{folder} is not a folder: give the folder of an evaluation set")
     begun: list[str] = []
     for layout in LAYOUTS:
         missing = [pattern for pattern in layout.files if not any(folder.glob(pattern))]
@@ -50,4 +50,4 @@ def read_set(folder: Path) -> QuestionSet:
     if begun:
         raise InvalidInputError(f"{folder} looks like {'; or like '.join(begun)}")
     known = "; ".join(f"{layout.name} ({', '.join(layout.files)})" for layout in LAYOUTS)
-    raise InvalidInputError(f"{folder} is no evaluation set; expected is one of {known}")
+    raise InvalidInputError(f"{folder} is not an evaluation set; expected one of {known}")

@@ -104,7 +104,7 @@ async def restore(
     try:
         archive = zipfile.ZipFile(source)
     except BROKEN as error:
-        raise InvalidInputError(f"{source} is no archive of a library: {error}") from None
+        raise InvalidInputError(f"{source} is not a library archive: {error}") from None
     with archive:
         entries = await asyncio.to_thread(verified, archive, source, parts.max_bytes, owner)
         numbered = ((at, entry, len(entries)) for at, entry in enumerate(entries, 1))

@@ -171,7 +171,7 @@ def _stage(source: Source, target: Path, max_bytes: int) -> Staged:
         with os.fdopen(opened, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise ExtractionError("unreadable", "it is no ordinary file")
+                raise ExtractionError("unreadable", "it is not a regular file")
             if status.st_size > max_bytes:
                 raise ExtractionError(
                     "too-big",

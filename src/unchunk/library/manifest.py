@@ -124,7 +124,7 @@ def _text_of(record: dict[str, Any]) -> Callable[[str], str]:
     def text(key: str) -> str:
         value = record[key]
         if not isinstance(value, str):
-            raise TypeError(f"{key} is no text")
+            raise TypeError(f"{key} is not text")
         value.encode()  # no half characters
         return value
 
@@ -140,7 +140,7 @@ def _attributes(value: object) -> dict[str, object] | None:
 
 def _number(value: object) -> int:
     if type(value) is not int or not 0 <= value < _LARGEST:
-        raise TypeError(f"{value!r} is no number of anything")
+        raise TypeError(f"{value!r} is not a valid number")
     return value
 
 
@@ -152,7 +152,7 @@ def _one_of(value: object, choices: tuple[bool, ...]) -> bool:
 
 def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise TypeError(f"{value!r} is no list")
+        raise TypeError(f"{value!r} is not a list")
     return value
 
 
@@ -165,7 +165,7 @@ def _ascending(numbers: Iterable[int]) -> tuple[int, ...]:
 
 def _digest(value: str) -> str:
     if not _DIGEST.fullmatch(value):
-        raise ValueError(f"{value[:80]!r} is no checksum")
+        raise ValueError(f"{value[:80]!r} is not a checksum")
     return value
 
 

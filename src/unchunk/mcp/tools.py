@@ -123,7 +123,7 @@ async def _ask(desk: Desk, given: Ask, report: Report) -> str:
         async for event in events:
             seen.append(event)
             if isinstance(event, SourcesFound):
-                await report(1, f"{len(event.documents)} documents were found")
+                await report(1, f"documents found: {len(event.documents)}")
             elif isinstance(event, ReadingPart):
                 read = event.part
                 said = f"reading part {event.part} of {event.parts}: {event.name}"

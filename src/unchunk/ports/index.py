@@ -114,7 +114,10 @@ class OpenSpace:
 
     @property
     def threshold(self) -> float:
-        """The cosine below which a hit means nothing: the embedder's, which may be measured yet."""
+        """The cosine below which a hit means nothing: the embedder's.
+
+        It may not have been measured yet.
+        """
         return (self.embedder or self).identity.min_score
 
 

@@ -41,7 +41,7 @@ def check(
     try:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        return Check(f"the file is no UTF-8: {error.reason}", is_same=False)
+        return Check(f"the file is not valid UTF-8: {error.reason}", is_same=False)
     if strategy is None or missing:
         return _within(text, chunks)
     return _recut(text, chunks, strategy)

@@ -35,7 +35,7 @@ def read_chunks(lines: Iterable[bytes], source: str) -> dict[str, FileChunks]:
                 raise InvalidInputError(f"{source}:{number}: {key!r} is missing or not a string")
         index = record.get("index")
         if index is not None and (type(index) is not int or index < 0):
-            raise InvalidInputError(f"{source}:{number}: 'index' is no whole number: {index!r}")
+            raise InvalidInputError(f"{source}:{number}: 'index' is not a whole number: {index!r}")
         files.setdefault(record["file"], []).append((index, record["text"]))
     if not files:
         raise InvalidInputError(f"{source}: there are no chunks in it")

@@ -57,4 +57,4 @@ def check(question: str, amount: Amount) -> None:
     if amount.full_length is not None and amount.full_length < 1:
         raise InvalidInputError(f"full_length {amount.full_length} is less than 1")
     if amount.min_score is not None and isnan(amount.min_score):
-        raise InvalidInputError("min_score is no number")
+        raise InvalidInputError("min_score is not a number")

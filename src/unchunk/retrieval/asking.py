@@ -26,7 +26,7 @@ A = TypeVar("A")
 _KEPT = 200
 CACHE_SECONDS = 300.0
 # What such a note speaks of may be over a moment later.
-_PASSING = ("by words alone", "by meaning alone", "not reranked")
+_PASSING = ("searched by words only", "searched by meaning only", "not reranked")
 
 
 @dataclass(frozen=True, slots=True)

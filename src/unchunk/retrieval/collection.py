@@ -111,7 +111,7 @@ class Collection:
         return await self.asking.find_file_by_name(name, self._whose(owner))
 
     async def close(self) -> None:
-        """Closing twice is closing once."""
+        """Close the collection; closing it again does nothing."""
         while self._closing:
             await self._closing.pop()()
 

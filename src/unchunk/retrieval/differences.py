@@ -36,14 +36,16 @@ def _set(words: str) -> frozenset[str]:
 _NUMBERS = _set(
     """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-    sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred
-    thousand million billion dozen half quarter once twice thrice double triple single first second
-    third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth twentieth thirtieth hundredth
+    sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
+    hundred thousand million billion dozen half quarter once twice thrice double triple single first
+    second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth twentieth thirtieth
+    hundredth
     halb halbe halben halber halbes hälfte viertel doppelt doppelte dutzend paar beide beiden
     deux trois quatre cinq sept huit neuf dix onze douze treize quatorze quinze seize vingt trente
     quarante cinquante soixante cent mille premier première deuxième troisième demi double
-    dos tres cuatro cinco seis siete ocho nueve diez doce trece catorce quince veinte treinta cuarenta
-    cincuenta sesenta ochenta noventa cien ciento mil primero primera segundo segunda tercero tercera
+    dos tres cuatro cinco seis siete ocho nueve diez doce trece catorce quince veinte treinta
+    cuarenta cincuenta sesenta ochenta noventa cien ciento mil primero primera segundo segunda
+    tercero tercera
     tre quattro cinque sette otto nove dieci undici dodici venti trenta quaranta cinquanta cento
     primo prima secondo seconda terzo terza twee drie vier vijf zes zeven acht negen tien twaalf
     twintig dertig honderd duizend eerste tweede derde
@@ -68,7 +70,8 @@ _DIGITS = {
 _NEGATIONS = _set(
     """
     not no never none nor neither nobody nothing nowhere without cannot non unless except
-    nicht kein keine keiner keines keinem keinen nie niemals niemand nichts nirgends weder ohne außer
+    nicht kein keine keiner keines keinem keinen nie niemals niemand nichts nirgends weder ohne
+    außer
     ne pas jamais rien aucun aucune personne sans ni nunca jamás nada nadie ningún ninguna sin
     mai nessun nessuno nessuna senza niet geen nooit niemand zonder
     """
@@ -83,8 +86,8 @@ _CONTRASTS = _set(
     vor nach bis seit unter über unterhalb oberhalb mindestens höchstens weniger mehr kleiner größer
     niedriger höher kürzer länger früher später links rechts immer manchmal oft selten darf dürfen
     muss müssen soll sollen kann können erlaubt verboten geöffnet geschlossen
-    avant après moins plus minimum maximum toujours parfois peut doit antes después menos más siempre
-    puede debe prima dopo meno più sempre può deve voor na minder meer altijd soms mag moet
+    avant après moins plus minimum maximum toujours parfois peut doit antes después menos más
+    siempre puede debe prima dopo meno più sempre può deve voor na minder meer altijd soms mag moet
     """
 )
 _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "miss")
@@ -92,11 +95,14 @@ _NEGATING = ("un", "in", "im", "il", "ir", "dis", "non", "miss")
 _STARTERS = _set(
     """
     a an the this that these those it its in on at of for from to by with as if when where while
-    after before then also thus however therefore instead moreover now even only and or but so all any each every some there here he she they we you i his her their
-    our your is are was were be do does did has have had can may must shall should will would
+    after before then also thus however therefore instead moreover now even only and or but so all
+    any each every some there here he she they we you i his her their our your is are was were be do
+    does did has have had can may must shall should will would
     der die das ein eine einer eines einem einen dieser diese dieses und oder aber wenn als im in am
-    an auf für von zu mit nach vor bei dann auch nur hier dort jede jeder jedes alle es er sie wir ihr ist sind war waren wird werden hat haben kann
-    le la les un une des ce cette il elle nous vous et ou el los las una y o si lo il gli i de het een
+    an auf für von zu mit nach vor bei dann auch nur hier dort jede jeder jedes alle es er sie wir
+    ihr ist sind war waren wird werden hat haben kann
+    le la les un une des ce cette il elle nous vous et ou el los las una y o si lo il gli i de het
+    een
     """
 )
 

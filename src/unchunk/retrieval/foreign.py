@@ -123,7 +123,7 @@ class ForeignShelf:
                 self._kept.put((owner, among, place.document, place.chunk_index), chunk)
             kept.append(candidate)
         if not nature.fetches:
-            notes += (f"{nature.name} gives what it finds and no neighbours of it",)
+            notes += (f"{nature.name} cannot return neighbouring chunks",)
         return Ranked(tuple(kept), tuple(dict.fromkeys(notes)), tuple(dropped))
 
     async def _searched(
@@ -137,8 +137,8 @@ class ForeignShelf:
         except (ProviderUnavailableError, ProviderRefusedError) as error:
             if not by_words:
                 raise
-            log("search by words alone: %s", error)
-            near, notes = ForeignChunks(), (f"by words alone: {error}",)
+            log("searched by words only: %s", error)
+            near, notes = ForeignChunks(), (f"searched by words only: {error}",)
         worded = ForeignChunks()
         if by_words and isinstance(source, SearchesWords):
             try:
@@ -146,8 +146,8 @@ class ForeignShelf:
             except UnchunkError as error:
                 if notes:
                     raise
-                log("search by meaning alone: %s", error)
-                notes = (f"by meaning alone: {error}",)
+                log("searched by meaning only: %s", error)
+                notes = (f"searched by meaning only: {error}",)
         both = self._own(near.chunks, owner), self._own(worded.chunks, owner)
         return *both, notes + near.notes + worded.notes
 

@@ -9,7 +9,7 @@ from unchunk.retrieval.shelf import Doubt, Piece
 from unchunk.text.stitching import Confidence, Seam, Stitched, stitch_files
 
 _DOUBTS: dict[Confidence, str] = {
-    "assumed": "share nothing that shows it, and are taken to follow each other",
+    "assumed": "have no overlap; they are assumed to be adjacent",
     "ambiguous": "fit together at several places: one was chosen",
     "lossy": "cut a character in two, and neither has the whole of it",
     "none": "share nothing: what stands between them is a guess",

@@ -36,8 +36,8 @@ _FURTHER = 0.97
 _WEAK = "weak beside the best"
 # So many hits are compared with each other in a moment.
 _FEW = 64
-_BEYOND = "beyond the documents that were asked for"
-_TOO_MANY = "beyond the chunks that were asked for"
+_BEYOND = "outside the document limit"
+_TOO_MANY = "outside the chunk limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,8 @@ class Looker:
                 )
                 text = _text(sheets, one.place) or ""
                 if not has_place:
-                    dropped.append(Dropped(one.place, one.score, _BEYOND))
+                    reason = _of_one(request) if document in hits else _BEYOND
+                    dropped.append(Dropped(one.place, one.score, reason))
                     continue
                 if not any(self._shelf.has_words(it, text) for it in request.texts):
                     dropped.append(Dropped(one.place, one.score, too_low(one.below)))
@@ -338,6 +339,10 @@ def _best(found: list[Candidate], request: Request, dropped: list[Dropped]) -> l
     return [one for one in found if one not in beyond]
 
 
+def _of_one(request: Request) -> str:
+    return f"more than {request.chunks_per_doc} chunks of one document"
+
+
 def _drafts(
     found: Sequence[Candidate],
     sheets: Mapping[DocumentId, Sheet],
@@ -378,8 +383,7 @@ def _drafts(
         kept: list[Candidate] = []
         for one in hits:
             if one.place.chunk_index not in shown:
-                reason = f"more than {most} chunks of one document"
-                dropped.append(Dropped(one.place, one.score, reason))
+                dropped.append(Dropped(one.place, one.score, _of_one(request)))
             elif values[one.place] < request.stop and one.place not in carried:
                 dropped.append(Dropped(one.place, one.score, _WEAK))
             else:

@@ -40,12 +40,13 @@ class NameMatch:
 
 
 def match_names(wanted: str, names: Sequence[str]) -> NameMatch:
-    """The first rule that any name meets decides, be it met by one name or by several.
+    """Use the first rule that any name matches, even if several do.
 
-    Exact; then but for case and how accents are written; then by a part: the end of its path,
-    the name without its extension, without regard to what parts its words, and at last any
-    part. Of several that a part fits, one that ends just so is meant. A name asked for with another extension than a document has is not that document.
-    Equal names count once: who has several documents of one name must tell them apart.
+    The rules: the same name; the same apart from case and how accents are written; then a part of
+    the name: the end of its path, the name without its extension, the name whatever separates its
+    words, and last any part of it. If several names match by a part, prefer the one with exactly
+    this ending. A name that is asked for with another extension does not match. Equal names count
+    once: whoever has several documents of one name must tell them apart.
     """
     known = tuple(dict.fromkeys(names))
     asked = _folded(wanted)

@@ -167,7 +167,9 @@ class Retriever:
             if plan.sources and not named:
                 plan = _insisted(await self._planned(plan.question, history, whose), mode)
                 if plan.question:
-                    notes.append("everything is searched, as no document could be told by its name")
+                    notes.append(
+                        "everything is searched, because no named document could be identified"
+                    )
             in_question: dict[str, Card] = {}
             if may_mention(plan.question):
                 cards = await self._shelf.cards(whose)
@@ -337,7 +339,7 @@ class Retriever:
         for copy in look.copies:
             add(copy.place, copy.score, copy.reason)
         for one in look.found:
-            reason = f"chunk {one.place.chunk_index} was found, too"
+            reason = f"chunk {one.place.chunk_index} also matched"
             add(one.place, one.score, reason, one.found_by)
         [best, *_] = look.found
         name = look.names[best.place.document]
@@ -418,9 +420,9 @@ def _named(name: str, cards: Sequence[Card]) -> tuple[list[Card], tuple[str, ...
 
 
 def _outside(named: Sequence[Card], evidence: Evidence) -> Iterator[str]:
-    """What was named, and of which there is nothing, not even for want of room."""
+    """Named documents that contributed nothing, although there was room."""
     told = {one.document for one in evidence.documents}
     told |= {one.document for one in evidence.omitted}
     for card in named:
         if card.document not in told:
-            yield f"{path_of(card)} has nothing that is as the filters say"
+            yield f"nothing in {path_of(card)} matches the filters"

@@ -139,7 +139,7 @@ def doubts_told(doubts: Iterable[Doubt]) -> list[str]:
     notes = []
     for statement, subjects in by_statement.items():
         first, more = [*subjects][:_SUBJECTS], len(subjects) - _SUBJECTS
-        others = f" (and {more} more such places)" if more > 0 else ""
+        others = f" (and {more} more)" if more > 0 else ""
         notes.append(f"{', '.join(first)} {statement}{others}")
     return notes
 

@@ -177,7 +177,7 @@ class Sight:
     async def _vector(self, space: OpenSpace, asked: Asked) -> Vectors | None:
         """The question as a vector; None, and a note, if the embedder does not answer."""
         if space.embedder is None:
-            asked.notes.append(f"by words alone: embedder {space.spec!r} is not to be had")
+            asked.notes.append(f"searched by words only: embedder {space.spec!r} is unavailable")
             return None
         known = self._vectors.get((space.name, asked.text))
         if known is not None:
@@ -190,8 +190,8 @@ class Sight:
         if failure is not None:
             raise failure
         if isinstance(embedded, ProviderUnavailableError | ProviderRefusedError):
-            log("search by words alone: %s", embedded)
-            asked.notes.append(f"by words alone: {embedded}")
+            log("searched by words only: %s", embedded)
+            asked.notes.append(f"searched by words only: {embedded}")
             return None
         if isinstance(embedded, BaseException):
             raise embedded

@@ -47,10 +47,10 @@ def with_citations(turn: Turn, cited: Citations, cards: Iterable[Card]) -> Turn:
 
 
 def several(name: str, cards: Sequence[Card]) -> str:
-    """What is said of a name that may be any of these documents'."""
+    """The note on a name that several documents have."""
     paths = ", ".join(map(path_of, cards[:_LISTED]))
     more = f" and {len(cards) - _LISTED} more" if len(cards) > _LISTED else ""
-    return f"{name!r} may be any of {paths}{more}: name one of them"
+    return f"{name!r} matches several documents ({paths}{more}): give the full path of one"
 
 
 def path_of(card: Card) -> str:

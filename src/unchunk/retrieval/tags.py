@@ -45,7 +45,8 @@ def take_tags(text: str) -> tuple[str, tuple[str, ...]]:
     A name with spaces stands in quotes. Punctuation behind a bare name belongs to the
     sentence. A tag begins a word, and a blank behind its colon is allowed before a name with an
     extension: `source: rules.md` is a tag, while `source: x`, `resource:x`, `--source:x` and what
-    stands in an address are text. With a tag go the blank space before it, brackets that held nothing else, and what only joins it to another tag.
+    stands in an address are text. With a tag, the blank space before it is removed, and so are
+    brackets that held nothing else and what only joins it to another tag.
     """
     names: dict[str, None] = {}
     kept: list[str] = []

@@ -196,8 +196,9 @@ _LINES = (
 EVENTS: dict[str, Any] = {
     "description": (
         "The events of the answer: `plan`, `sources`, `reading` where documents are read part by"
-        " part, then `token` with `citation` among them, `warning` anywhere, `usage`, `done`. An `error` ends a stream that has no answer, and"
-        " stands before `done` where there is one in spite of it."
+        " part, then `token` with `citation` among them, `warning` anywhere, `usage`, `done`. An"
+        " `error` ends a stream that has no answer, and stands before `done` where there is one in"
+        " spite of it."
     ),
     "content": {
         "text/event-stream": {

@@ -1,4 +1,4 @@
-"""What clients send, checked. Unknown fields are errors: one that is misspelt should not be lost."""
+"""What clients send, checked. Unknown fields are errors, so that a misspelt one is not lost."""
 
 import json
 from typing import Annotated, Literal, Self
@@ -89,7 +89,7 @@ class ChatBody(BaseModel):
     conversation: _Id = ""
     """Where it belongs: an id, or `new`; nothing is kept without."""
     rag_enabled: StrictBool | None = None
-    """Over the setting; false sends the messages to the model as they are."""
+    """Overrides the setting; false sends the messages to the model as they are."""
     mode: Literal["auto", "passages", "full documents"] = "auto"
     """How much of the documents is wanted; `auto` chooses by the question."""
     folder: _Name | None = None
@@ -103,19 +103,21 @@ class ChatBody(BaseModel):
     include: Annotated[list[StretchBody], Field(max_length=200)] = []
     """Chunks that belong to the evidence whether they are found or not."""
     context_chunks: Chunks | None = None
-    """At most so many chunks are found for it, over the setting."""
+    """Maximum number of chunks to retrieve; overrides the setting."""
     full_documents: Documents | None = None
-    """At most so many documents come whole where it does not name them, over the setting."""
+    """Maximum number of whole documents when the question names none; overrides the setting."""
     full_document_chars: Characters | None = None
-    """How long a whole document may be, over the setting; 0: as the budget allows."""
+    """Maximum characters per whole document; overrides the setting.
+    0: whatever the budget allows."""
     max_parts: Annotated[int, Field(ge=0, le=1_000, strict=True), AS_WHOLE] | None = None
-    """Over the setting: how many parts of documents that are too long the model may read; 0 is none."""
+    """Maximum number of parts of over-long documents that the model reads; overrides the setting.
+    0 disables reading in parts."""
     template: _Id = ""
-    """How the prompt is put together, over the setting."""
+    """The template of the prompt; overrides the setting."""
     strict: StrictBool | None = None
-    """Over the setting; true refuses to answer without evidence."""
+    """Overrides the setting; true refuses to answer without evidence."""
     system_prompt: _Text | None = None
-    """What the model is told first, over the setting."""
+    """What the model is told first; overrides the setting."""
     model: _Name = ""
     """Another model of the same provider."""
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False, strict=True)] | None = None

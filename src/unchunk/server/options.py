@@ -98,11 +98,11 @@ class Options:
                 raise InvalidSettingError(f"{name} must be more than 0")
         for name in ("rate_limit", "sign_in_limit"):
             if getattr(self, name) < 0:
-                raise InvalidSettingError(f"{name} must not be less than 0, which is no limit")
+                raise InvalidSettingError(f"{name} must not be less than 0; 0 is no limit")
         for host in self.hosts:
             if not (is_address(host) or _NAME.fullmatch(host)):
                 raise InvalidSettingError(
-                    f"{host!r} in `hosts` is no name of a host: write it as notes.example.org"
+                    f"{host!r} in `hosts` is not a host name: write it as notes.example.org"
                 )
 
     @property

@@ -134,7 +134,7 @@ class Streams:
         name, _, number = event_id.rpartition(":")
         stream = await self.seek(owner, name)
         if not (number.isascii() and number.isdecimal() and len(number) < _DIGITS):
-            raise InvalidInputError(f"{event_id[:60]!r} is no id of an event")
+            raise InvalidInputError(f"{event_id[:60]!r} is not an event id")
         after = await stream.place(int(number))
         if after is None:
             raise InvalidInputError(f"the stream {name} has no event {int(number)} yet")

@@ -65,7 +65,8 @@ def show_logs(
 ) -> None:
     """Print the log of this process to standard error; the last call holds.
 
-    With `each_question`, the line of each question is there whatever the level. What libraries warn of is there too, in the same form: whoever reads it takes no other lines.
+    With `each_question`, the line of each question is there whatever the level. Warnings of
+    libraries are there too, in the same form: whoever reads the log takes no other lines.
     """
     root = logging.getLogger()
     for before in [one for one in root.handlers if isinstance(one, _Shown)]:

@@ -58,7 +58,9 @@ class Encoding:
         known = range(len(self.vocabulary))
         if ids and not (min(ids) in known and max(ids) in known):
             unknown = min(ids) if min(ids) not in known else max(ids)
-            raise InvalidTextError(f"{unknown} is no token of {self.name}, which has {len(known)}")
+            raise InvalidTextError(
+                f"{unknown} is not a token of {self.name}, which has {len(known)}"
+            )
         return b"".join(map(self.vocabulary.__getitem__, ids))
 
     def decode(self, ids: Sequence[int]) -> str:

@@ -214,8 +214,7 @@ def fields_of(given: str | Mapping[str, str]) -> "Fields":
 class ChatSource:
     """The collection that answers come from, opened by the first question that reaches it.
 
-    All who ask meanwhile wait for the one opening, and have its failure; so has, for a few
-    seconds, whoever asks next.
+    Concurrent callers share one attempt to open it. A failure is reused for a few seconds.
     """
 
     def __init__(self, settings: Settings, telemetry: Telemetry) -> None:

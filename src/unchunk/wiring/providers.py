@@ -23,7 +23,7 @@ async def make_embedder(settings: Settings, spec: str, known: EmbedderIdentity |
         from unchunk.adapters.embed.hashing import HashingEmbedder
 
         if name and not name.isdigit():
-            raise InvalidSettingError(f"embedder {spec!r}: the dimensions are no number")
+            raise InvalidSettingError(f"embedder {spec!r}: the dimensions are not a number")
         return HashingEmbedder(int(name)) if name else HashingEmbedder()
     if kind in ("openai", "azure", "ollama") and name:
         return await _remote_embedder(settings, kind, name, known)
@@ -36,8 +36,8 @@ async def make_embedder(settings: Settings, spec: str, known: EmbedderIdentity |
 def check_threshold(settings: Settings) -> None:
     if not -1 <= settings.embedder_min_score <= 1:
         raise InvalidSettingError(
-            f"embedder_min_score {settings.embedder_min_score} is no cosine: use a number from -1"
-            " to 1, or 0 for the embedder's own threshold"
+            f"embedder_min_score {settings.embedder_min_score} is not a cosine: use a number from"
+            " -1 to 1, or 0 for the embedder's own threshold"
         )
 
 

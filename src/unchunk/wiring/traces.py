@@ -24,7 +24,7 @@ def make_tracer(settings: Settings, environment: Mapping[str, str] = os.environ)
     url = settings.trace_url
     if url:
         if not url.startswith(("http://", "https://")):
-            raise InvalidSettingError(f"trace_url {url!r} is no URL: write http://HOST:4318")
+            raise InvalidSettingError(f"trace_url {url!r} is not a URL: write http://HOST:4318")
     elif not _is_asked_for(environment):
         return None
     try:

@@ -260,7 +260,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(
     tmp_path: Path, content: bytes
 ) -> None:
     (tmp_path / "c.db").write_bytes(content)
-    with pytest.raises(IntegrityError, match=r"c\.db is damaged or is no catalog"):
+    with pytest.raises(IntegrityError, match=r"c\.db is damaged or is not a catalog"):
         asyncio.run(touch(tmp_path / "c.db"))
     assert (tmp_path / "c.db").read_bytes() == content
 

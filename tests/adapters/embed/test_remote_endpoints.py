@@ -16,7 +16,7 @@ def test_what_is_no_url_is_refused(url: str) -> None:
 
 
 def test_a_url_that_only_the_client_refuses_is_a_wrong_setting_too() -> None:
-    with pytest.raises(InvalidSettingError, match="is no URL"):
+    with pytest.raises(InvalidSettingError, match="is not a URL"):
         Calls(openai("http://exa\x01mple.com/v1", "m"), Patience())
 
 

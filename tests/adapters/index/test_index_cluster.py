@@ -345,7 +345,7 @@ def test_addresses_may_tell_their_port_for_grpc() -> None:
         Address("http://b:1", 2),
     ]
     for wrong in ("", "a:6333", "http://a,", "http://a?grpc=x"):
-        with pytest.raises(InvalidSettingError, match="no address of a Qdrant server"):
+        with pytest.raises(InvalidSettingError, match="not the address of a Qdrant server"):
             addresses(wrong, 6334)
 
 

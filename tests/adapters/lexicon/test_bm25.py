@@ -148,7 +148,12 @@ def test_the_language_is_chosen_once() -> None:
 
 @pytest.mark.parametrize("wrong", ["klingon", ""])
 def test_an_unknown_language_is_refused(wrong: str) -> None:
-    with pytest.raises(InvalidSettingError, match="the lexicon cannot be set so"):
+    with pytest.raises(InvalidSettingError) as refused:
         Bm25Lexicon(wrong)
-    with pytest.raises(InvalidSettingError):
+    message = str(refused.value)
+    assert message.startswith(f"unsupported language {wrong!r}; use one of arabic, ")
+    assert "turkish, or none" in message
+    for name in message.removesuffix(", or none").partition("use one of ")[2].split(", "):
+        Bm25Lexicon(name)
+    with pytest.raises(InvalidSettingError, match="the lexicon cannot be set up"):
         Bm25Lexicon(b=2.0)

@@ -355,17 +355,17 @@ def test_a_password_in_the_address_is_not_told() -> None:
     ],
 )
 def test_what_is_no_address_is_refused_and_not_repeated(url: str) -> None:
-    with pytest.raises(InvalidSettingError, match="--url is no URL of a server") as raised:
+    with pytest.raises(InvalidSettingError, match="--url is not a server URL") as raised:
         QdrantFiles(url, "c")
     assert "secret" not in str(raised.value)
-    with pytest.raises(InvalidSettingError, match="--url is no URL of a server"):
+    with pytest.raises(InvalidSettingError, match="--url is not a server URL"):
         collections("chroma", "ftp://u:secret@x", ["c"], timeout=1.0)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "c\udcff"])
 @pytest.mark.parametrize("kind", [QdrantFiles, ChromaFiles])
 def test_what_is_no_name_of_a_collection_is_refused(kind: type[QdrantFiles], name: str) -> None:
-    with pytest.raises(InvalidInputError, match="is no name of a collection"):
+    with pytest.raises(InvalidInputError, match="is not a collection name"):
         kind("http://127.0.0.1:1", name)
 
 

@@ -166,7 +166,7 @@ def test_a_wrong_key_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_address_is_refused() -> None:
     async def scene() -> None:
         for url in ("ftp://x", "http://[::1"):
-            with pytest.raises(InvalidSettingError, match="is no URL of a Qdrant server"):
+            with pytest.raises(InvalidSettingError, match="is not the URL of a Qdrant server"):
                 await open_qdrant(url, "c", stores.embedder())
         with pytest.raises(InvalidInputError):
             await open_chroma("http://[::1", "c", stores.embedder())

@@ -194,7 +194,7 @@ def test_without_the_extra_a_setting_is_refused_and_the_environment_is_not(
 
 
 def test_where_traces_go_must_be_an_address(tmp_path: Path) -> None:
-    with pytest.raises(InvalidSettingError, match="trace_url 'collector:4318' is no URL"):
+    with pytest.raises(InvalidSettingError, match="trace_url 'collector:4318' is not a URL"):
         make_tracer(load(tmp_path, {}, trace_url="collector:4318"), {})
 
 

@@ -285,9 +285,9 @@ def test_a_search_that_makes_no_sense_names_the_field(
 @pytest.mark.parametrize(
     ("content", "kind", "param", "said"),
     [
-        (b"{", "application/json", None, "the body is no JSON"),
-        (b'{"name": }', "application/json", None, "the body is no JSON"),
-        (b"\xff\xfe", "application/json", None, "the body is no JSON"),
+        (b"{", "application/json", None, "the body is not valid JSON"),
+        (b'{"name": }', "application/json", None, "the body is not valid JSON"),
+        (b"\xff\xfe", "application/json", None, "the body is not valid JSON"),
         (b"[" * 100_000, "application/json", None, "parsing the body"),
         (b"[]", "application/json", None, "the body: "),
         (

@@ -7,5 +7,6 @@ def another_has(place: str, library: str, marker: str) -> InvalidSettingError:
     """`marker` is what says so."""
     return InvalidSettingError(
         f"{place} holds the originals of another library, {library}: name another place in blobs."
-        f" If that library is no more, remove {marker}, and `unchunk doctor` tells what it left"
+        f" If that library no longer exists, remove {marker}, and `unchunk doctor` tells what it"
+        " left"
     )

@@ -12,6 +12,6 @@ def check_key(key: str) -> None:
     """Refuse a key that could lead out of its folder; a part never begins with a dot."""
     if _FORBIDDEN.search(key) or any(not part or part[0] == "." for part in key.split("/")):
         raise InvalidInputError(
-            f"{key!r} is no key of a blob: use names with single slashes between them, without "
+            f"{key!r} is not a blob key: use names with single slashes between them, without "
             "leading dots, colons, backslashes and control characters"
         )

@@ -152,7 +152,7 @@ def of_sqlite(error: sqlite3.Error, where: str) -> UnchunkError | None:
         return OutputError(f"cannot write {where}: the disk is full; make room and try again")
     if code in _DAMAGED:
         return IntegrityError(
-            f"{where} is damaged or is no catalog ({error}); put a backup in its place"
+            f"{where} is damaged or is not a catalog ({error}); put a backup in its place"
         )
     if code in _BUSY:
         return LibraryInUseError(f"another process is writing to {where}; try again")

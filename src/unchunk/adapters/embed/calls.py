@@ -30,7 +30,7 @@ class Calls:
         try:
             httpx2.URL(endpoint.url)
         except httpx2.InvalidURL as error:
-            raise InvalidSettingError(f"{endpoint.where} is no URL: {error}") from error
+            raise InvalidSettingError(f"{endpoint.where} is not a URL: {error}") from error
         self._endpoint = endpoint
         self._patience = patience
         self._client: httpx2.AsyncClient | None = None

@@ -97,6 +97,10 @@ Call = Callable[[list[str]], Any]
 
 def _calls(model: object, name: str) -> tuple[Call, Call]:
     """What embeds documents, and what embeds questions."""
+    if isinstance(model, str | bytes):
+        raise InvalidInputError(
+            f"{model!r:.100} is not an embedding model: pass a model object, not its name"
+        )
     for method in ("encode", "embed"):
         if callable(found := getattr(model, method, None)):
             asks = getattr(model, "query_embed", None) if method == "embed" else None
@@ -104,7 +108,8 @@ def _calls(model: object, name: str) -> tuple[Call, Call]:
     if callable(model):
         return model, model
     raise InvalidInputError(
-        f"the embedding model is a {name}, which has neither encode nor embed and cannot be called"
+        f"the embedding model {name!r} has neither encode nor embed and cannot be called: pass an"
+        " object with one of them, or a function"
     )
 
 

@@ -114,7 +114,7 @@ class RemoteEmbedder:
             raise ProviderRefusedError(
                 f"{self._where} gave vectors of {rows.shape[1]} dimensions, and those of "
                 f"{self._model.name!r} have {self._model.dimensions}; check the model's name, "
-                "or set its dimensions"
+                "or set embedder_dimensions"
             )
         return _of_length_one(rows, self._where)
 

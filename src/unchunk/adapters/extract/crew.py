@@ -142,7 +142,7 @@ class Crew:
         except ValueError as error:
             raise ExtractionError("unreadable", f"it cannot be read: {error}") from error
         if not stat.S_ISREG(status.st_mode):
-            raise ExtractionError("unreadable", "it is no ordinary file")
+            raise ExtractionError("unreadable", "it is not a regular file")
         self._limits.check_size(status.st_size)
 
 

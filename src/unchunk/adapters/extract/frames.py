@@ -41,7 +41,7 @@ def read_frame(read: Read, longest_body: int) -> tuple[Header, bytes]:
     except (ValueError, RecursionError) as error:
         raise BrokenFrameError("a header is not JSON") from error
     if not isinstance(header, dict):
-        raise BrokenFrameError("a header is no object")
+        raise BrokenFrameError("a header is not an object")
     return header, read(body)
 
 

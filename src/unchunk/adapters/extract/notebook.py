@@ -16,7 +16,9 @@ def read(source: Source) -> Extracted:
     except (ValueError, RecursionError) as error:
         raise ExtractionError("damaged", f"it is not valid JSON: {error}") from error
     if not isinstance(book, dict) or not isinstance(book.get("cells"), list):
-        raise ExtractionError("damaged", "it is no notebook of version 4 or later: it has no cells")
+        raise ExtractionError(
+            "damaged", "it is not a notebook of version 4 or later: it has no cells"
+        )
     out = Composition(source.limits)
     out.notes += source.notes
     metadata = book.get("metadata")

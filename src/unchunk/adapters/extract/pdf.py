@@ -73,7 +73,7 @@ def _open(source: Source) -> PdfDocument:
         if error.err_code == pdfium.FPDF_ERR_SECURITY:
             raise ExtractionError("encrypted", "its kind of encryption is not known") from error
         raise ExtractionError(
-            "damaged", "it is no complete PDF: its pages cannot be found"
+            "damaged", "it is not a complete PDF: its pages cannot be found"
         ) from error
 
 

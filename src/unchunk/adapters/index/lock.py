@@ -50,7 +50,8 @@ def _try(path: Path, last: bool) -> int | None:
         if last or _lives(holder):
             who = f"process {holder}" if holder.isdecimal() else "another process"
             raise LibraryInUseError(
-                f"{path.with_suffix('')} is open in {who}: end that one, or talk to its server"
+                f"{path.with_suffix('')} is open in {who}: close that process first, or connect to"
+                " its server"
             ) from error
     finally:
         if fd >= 0:

@@ -66,8 +66,8 @@ def addresses(text: str, grpc_port: int) -> list[Address]:
         port = parse_qs(parts.query).get("grpc", [str(grpc_port)])[-1]
         if parts.scheme not in ("http", "https") or not parts.netloc or not port.isdecimal():
             raise InvalidSettingError(
-                f"{one!r} is no address of a Qdrant server: use http://HOST:6333 or, where gRPC has"
-                " another port than 6334, http://HOST:6333?grpc=PORT"
+                f"{one!r} is not the address of a Qdrant server: use http://HOST:6333 or, where"
+                " gRPC has another port than 6334, http://HOST:6333?grpc=PORT"
             )
         found.append(Address(urlunsplit(parts._replace(query="")), int(port)))
     return found

@@ -52,7 +52,9 @@ def check_texts(*texts: str) -> None:
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
-        raise InvalidInputError(f"an owner, a document or a folder is no text: {error}") from error
+        raise InvalidInputError(
+            f"an owner, a document or a folder is not valid text: {error}"
+        ) from error
 
 
 def keys_by_id(keys: Sequence[ChunkKey]) -> dict[str, ChunkKey]:
@@ -79,5 +81,5 @@ def _checked(rows: Vectors, space: Space) -> Vectors:
             f"not of {rows.shape[1]}"
         )
     if not np.isfinite(rows).all():
-        raise InvalidInputError(f"a vector for {space.name!r} has a value that is no number")
+        raise InvalidInputError(f"a vector for {space.name!r} has a value that is not a number")
     return rows

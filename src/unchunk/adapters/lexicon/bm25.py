@@ -36,6 +36,7 @@ _UNSPACED = (
 _LETTER = r"\p{L}\p{N}\p{Mn}\p{Mc}"
 _WORD = regex.compile(rf"([{_UNSPACED}--[\p{{P}}\p{{S}}]]+)|[{_LETTER}--[{_UNSPACED}]]+", regex.V1)
 _CLUSTER = regex.compile(r"\P{M}\p{M}*|\p{M}+")
+_LANGUAGES = sorted(name.lower() for name in vars(qdrant_edge.Language) if name[0] != "_")
 
 
 class Bm25Lexicon:
@@ -74,7 +75,12 @@ class Bm25Lexicon:
                 )
             )
         except ValueError as error:
-            raise InvalidSettingError(f"the lexicon cannot be set so: {error}") from error
+            if language not in _LANGUAGES:
+                known = ", ".join(_LANGUAGES)
+                raise InvalidSettingError(
+                    f"unsupported language {language!r}; use one of {known}, or none"
+                ) from error
+            raise InvalidSettingError(f"the lexicon cannot be set up: {error}") from error
 
     def document(self, text: str) -> Terms:
         if text.isascii():

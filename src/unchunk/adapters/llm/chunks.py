@@ -60,7 +60,7 @@ def read_chunk(data: bytes) -> Delta:
     """A piece of an answer; `ValueError` says what is wrong with it."""
     chunk = json.loads(data)
     if not isinstance(chunk, dict):
-        raise _malformed("a piece of it is no object")
+        raise _malformed("a piece of it is not an object")
     if error := chunk.get("error"):
         raise _streamed(error)
     choices = chunk.get("choices")
@@ -81,7 +81,7 @@ def _first(choices: list[Any]) -> Any:  # noqa: ANN401 -- JSON, and nobody vouch
 
 def _choice(choice: Any) -> tuple[str, str]:  # noqa: ANN401 -- JSON, and nobody vouches for it
     if not isinstance(choice, dict):
-        raise _malformed("a choice of it is no object")
+        raise _malformed("a choice of it is not an object")
     finish = choice.get("finish_reason") or ""
     delta = choice.get("delta")
     if delta is None and (finish or "content_filter_results" in choice):

@@ -17,7 +17,7 @@ def check_address(url: str, option: str) -> None:
         is_one = False
     if not is_one or any(not one.isprintable() or one.isspace() for one in url):
         raise InvalidSettingError(
-            f"{option} is no URL of a server: it must begin with http:// or https://, as in"
+            f"{option} is not a server URL: it must begin with http:// or https://, as in"
             " http://HOST:PORT"
         )
 

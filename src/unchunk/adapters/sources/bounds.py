@@ -98,11 +98,11 @@ async def parsed(body: bytearray) -> Any:  # noqa: ANN401 - JSON
 
 def _parsed(body: bytearray) -> Any:  # noqa: ANN401 - JSON
     if _MARKUP.match(body):
-        raise IntegrityError("it is a web page and no JSON; check the URL")
+        raise IntegrityError("it is a web page, not JSON; check the URL")
     check_structure(body)
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
         raise IntegrityError(
-            f"it is no JSON: {ascii(str(error))[1:-1][:_SHOWN]}; check the URL"
+            f"it is not JSON: {ascii(str(error))[1:-1][:_SHOWN]}; check the URL"
         ) from None

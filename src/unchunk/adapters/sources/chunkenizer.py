@@ -59,9 +59,9 @@ class ChunkenizerSource:
         try:
             parts = httpx2.URL(url)
         except httpx2.InvalidURL as error:
-            raise InvalidSettingError(f"{url!r} is no URL: {error}") from error
+            raise InvalidSettingError(f"{url!r} is not a URL: {error}") from error
         if parts.scheme not in ("http", "https") or not parts.host:
-            raise InvalidSettingError(f"{url!r} is no URL of a server: use http://HOST:PORT")
+            raise InvalidSettingError(f"{url!r} is not a server URL: use http://HOST:PORT")
         self._url = url.rstrip("/")
         # Without a password that may stand in it.
         self._where = f"Chunkenizer at {parts.copy_with(userinfo=b'')}"

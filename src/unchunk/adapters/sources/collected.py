@@ -28,7 +28,7 @@ def bounds_within(timeout: float) -> Bounds:
 def in_path(collection: str) -> str:
     """A name as part of an address."""
     if not is_sound(collection) or collection in ("", ".", ".."):
-        raise InvalidInputError(f"{collection!a} is no name of a collection")
+        raise InvalidInputError(f"{collection!a} is not a collection name")
     return quote(collection, safe="")
 
 

@@ -44,7 +44,7 @@ class OpenAIFiles:
         own: bool = False,
     ) -> None:
         if store.strip() in ("", ".", "..") or not is_sound(store):
-            raise InvalidInputError(f"{store!r} is no id of a vector store: they look like vs_...")
+            raise InvalidInputError(f"{store!r} is not a vector store id: these look like vs_...")
         self._store = store
         self._bounds = bounds or Bounds()
         self._calls = Calls(client, self._bounds, own=own)
@@ -114,7 +114,7 @@ class OpenAIFiles:
             cursors.add(found.next_page)
             query["page"] = found.next_page
         if other:
-            notes.append(f"{other} of its parts are no text: they are left out")
+            notes.append(f"{other} of its parts are not text and are left out")
         complete = False if notes else None
         if file.id in self._unnamed:
             notes.append("the server does not tell what it is called: this is its id")

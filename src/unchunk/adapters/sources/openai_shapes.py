@@ -36,10 +36,10 @@ class Listed(NamedTuple):
 def page(reply: object, what: str) -> Listed:
     data = reply.get("data") if isinstance(reply, dict) else None
     if not isinstance(reply, dict) or not isinstance(data, list):
-        raise IntegrityError(f"{what} is no list: {_shown(reply)}")
+        raise IntegrityError(f"{what} is not a list: {_shown(reply)}")
     for one in data:
         if not isinstance(one, dict):
-            raise IntegrityError(f"{what} holds {_shown(one)}, which is no object")
+            raise IntegrityError(f"{what} holds {_shown(one)}, which is not an object")
     more, following = reply.get("has_more"), reply.get("next_page")
     if isinstance(following, str) and not is_sound(following):
         raise IntegrityError(f"{what} goes on at {_shown(following)}, which nobody can ask for")

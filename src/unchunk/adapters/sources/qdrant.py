@@ -270,6 +270,10 @@ def _dense(kept: Any, wanted: str | None, where: str) -> tuple[str, models.Vecto
         return wanted, dense[wanted]
     if not dense:
         raise InvalidInputError(f"{where} has no dense vectors to search by")
+    if [*dense] == [""]:
+        raise InvalidInputError(
+            f"{where} has no dense vector {wanted!r}: it has one unnamed vector, so name none"
+        )
     have = ", ".join(map(repr, sorted(dense)))
     wish = f"has no dense vector {wanted!r}" if wanted is not None else "has several dense vectors"
     raise InvalidInputError(f"{where} {wish}: name one of {have}")

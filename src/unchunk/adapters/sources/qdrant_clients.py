@@ -52,8 +52,8 @@ def awaited(client: Any) -> Any:  # noqa: ANN401 theirs
     lacking = [name for name in _NEEDED if not callable(getattr(client, name, None))]
     if lacking:
         raise InvalidInputError(
-            f"qdrant_client is a {type(client).__name__} without {lacking[0]}: give a QdrantClient"
-            " or an AsyncQdrantClient of qdrant-client 1.12 or newer"
+            f"qdrant_client has the type {type(client).__name__}, which has no {lacking[0]}: pass a"
+            " QdrantClient or an AsyncQdrantClient of qdrant-client 1.12 or newer"
         )
     return client if inspect.iscoroutinefunction(client.query_points) else ThreadedClient(client)
 
@@ -80,7 +80,9 @@ def connected(
             check_compatibility=False,
         )
     except ValueError as error:
-        raise InvalidSettingError(f"{place!r} is no URL of a Qdrant server: {error}") from error
+        raise InvalidSettingError(
+            f"{place!r} is not the URL of a Qdrant server: {error}"
+        ) from error
 
 
 def _local(folder: Path) -> AsyncQdrantClient:

@@ -62,7 +62,7 @@ def words_by(
             total = info.points_count or 0
             return IndexedWords(place, name, total, lexicon)
     text = place.fields.text
-    advice = f": a full-text index on {text[0]!r} lets all be" if text else ""
+    advice = f"; create a full-text index on {text[0]!r} to search them all" if text else ""
     scan = _Scan(place)
     return ScannedWords(scan.pages, lexicon, place.fields, place.where, advice=advice)
 

@@ -65,8 +65,8 @@ def read(
         chunks.append(chunk)
     if records and unfit.total() == len(records):
         raise InvalidInputError(
-            f"no chunk of {where} can be used: {', '.join(unfit)}. They carry "
-            f"{carried(records)}: say which of these is what"
+            f"no chunk of {where} can be used: {', '.join(unfit)}. They carry {carried(records)}:"
+            " map them with fields={'text': 'body', ...} (on the command line: --field text=body)"
         )
     notes += [f"{where}: {many} left out: {why}" for why, many in unfit.items()]
     return ForeignChunks(tuple(chunks), tuple(dict.fromkeys(notes)))

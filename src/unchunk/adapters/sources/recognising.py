@@ -23,7 +23,7 @@ def recognised(records: Sequence[Record], where: str) -> Fields:
     if not most:
         raise InvalidInputError(
             f"the chunks of {where} have no text and document under names that are known. They"
-            f" carry {carried(records)}: say which of these is what"
+            f" carry {carried(records)}: map them with --field text=body, --field document=..."
         )
     return fields
 

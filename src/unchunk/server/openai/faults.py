@@ -80,7 +80,7 @@ def malformed(error: Mapping[str, Any]) -> tuple[str, str]:
     """What is wrong with a request, in one sentence, and where in it."""
     if error["type"] == "json_invalid":
         # Its location counts characters.
-        return f"the body is no JSON: {error['ctx']['error']}", ""
+        return f"the body is not valid JSON: {error['ctx']['error']}", ""
     where, said = _place(error["loc"]), str(error["msg"])
     if error["type"] == "value_error":
         # Ours, in its own words.

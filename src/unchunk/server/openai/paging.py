@@ -75,7 +75,7 @@ def _document(cursor: str, param: str) -> str:
     try:
         return document_of(cursor)
     except NotFoundError as error:
-        raise refuse(f"{param} is no id of a file", param=param) from error
+        raise refuse(f"{param} is not a file id", param=param) from error
 
 
 PartOfList = Annotated[Page, Depends(part_of_list)]

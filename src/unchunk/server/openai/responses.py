@@ -125,6 +125,6 @@ def _part(items: list[Shape], part: Page) -> tuple[list[Shape], bool]:
     ordered = items if part.order == "asc" else items[::-1]
     ids = [one["id"] for one in ordered]
     if part.after and part.after not in ids:
-        raise refuse("`after` is no id of this list", param="after")
+        raise refuse("`after` is not an id of this list", param="after")
     rest = ordered[ids.index(part.after) + 1 if part.after else 0 :]
     return rest[: part.limit], len(rest) > part.limit

@@ -122,7 +122,7 @@ function engine({ embedder, index, chat, chunking, limits }) {
     ["Embedder", embedder.name],
     embedder.dimensions && ["Its vectors", many(embedder.dimensions, "number")],
     embedder.max_tokens && ["Its longest text", many(embedder.max_tokens, "token")],
-    embedder.min_score && ["A match is nearer than", embedder.min_score.toFixed(2)],
+    embedder.min_score && ["Match threshold", embedder.min_score.toFixed(2)],
     ["Index", index.kind],
     ["Language model", chat.model || "none: answers are quotes"],
     chat.window && ["Its window", many(chat.window, "token")],

@@ -241,7 +241,10 @@ def _texts(name: str, chunks: Sequence[str]) -> list[str]:
 def _strategy_of(name: str, strategy: Strategies) -> ChunkingStrategy | None:
     found = strategy.get(name) if isinstance(strategy, Mapping) else strategy
     if found is not None and not isinstance(found, ChunkingStrategy):
-        raise InvalidStrategyError(f"{found!r} is no ChunkingStrategy")
+        raise InvalidStrategyError(
+            f"{found!r} is not a ChunkingStrategy: use one such as"
+            " ChunkingStrategy('words', 320, 80)"
+        )
     return found
 
 
