@@ -36,6 +36,7 @@ class WrittenShelf:
     calls: list[str] = field(default_factory=list)
     searched: list[str] = field(default_factory=list)
     wheres: list[Where] = field(default_factory=list)
+    fetches: bool = True
 
     async def find(
         self,

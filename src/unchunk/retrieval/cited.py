@@ -1,10 +1,10 @@
 """The citations in the text of an answer, as far as they can be told without what it was sent.
 
-Whoever reads them has to check them: an id may be unknown or another owner's, or no id at all.
+They have to be checked: an id may be unknown, another owner's, or no id at all.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -12,6 +12,8 @@ from unchunk.domain import DocumentId
 
 # How much of an answer is read, and how many citations of it; a range is cut after the first.
 _READ, _MOST, _WIDEST = 100_000, 200, 32
+# Maximum number of listed sources that are looked up.
+_MOST_SOURCES = 20
 _BRACKET = re.compile(r"\[([^\[\]\n]{1,1000})\]")
 _PART = re.compile(
     r"\s*(?:(?P<document>\S(?:.*\S)?)\s*:\s*)?(?P<first>[0-9]{1,9})"
@@ -20,6 +22,8 @@ _PART = re.compile(
 _NUMBER = re.compile(r"\s*(?P<number>[0-9]{1,3})\s*")
 # A line of a list of sources: "[1] rules.md, page 3", "1. rules.md: chunks 0-2".
 _SOURCE = re.compile(r"[ \t>*-]*(?:\[([0-9]{1,3})\]:?|([0-9]{1,3})[.)])[ \t]+(\S[^\n]{0,1000})")
+# A name does not end where a word or a path goes on.
+_GOES_ON = re.compile(r"[\w/]|\.\w")
 
 
 class Citations(NamedTuple):
@@ -50,17 +54,13 @@ def citations_in(answer: str) -> Citations:
         for number in re.split(r"[,;&]", bracket[1]):
             if (found := _NUMBER.fullmatch(number)) and int(found["number"]) in listed:
                 sources[listed[int(found["number"])]] = None
-    return Citations(tuple(chunks), tuple(sources))
+    return Citations(tuple(chunks), tuple(sources)[:_MOST_SOURCES])
 
 
-def named_in_line(line: str, names: Sequence[str]) -> str | None:
-    """The name that a line of a list of sources begins with, the longest of several."""
-    fitting = [
-        one
-        for one in names
-        if line.startswith(one) and not re.match(r"[\w/]|\.\w", line[len(one) :])
-    ]
-    return max(fitting, key=len, default=None)
+def named_in_line(line: str, names: Container[str]) -> str:
+    """The longest of the names that a line of a list of sources begins with; empty if it has none."""
+    ends = (end for end in range(len(line), 0, -1) if not _GOES_ON.match(line, end))
+    return next((line[:end] for end in ends if line[:end] in names), "")
 
 
 def _parts(bracket: str) -> Iterator[tuple[DocumentId, int]]:

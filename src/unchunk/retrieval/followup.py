@@ -5,7 +5,7 @@ English. A question in another language leans on nothing here and is searched as
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from unchunk.retrieval.english import (
@@ -50,10 +50,10 @@ _OPENS = re.compile(
     r"\W*(?:(?:ok|okay|yes|no|yeah|cool|well)\W+)?(?:(what about|how about)|(and|but|or|why not))\b",
     re.IGNORECASE,
 )
+# With a capital it belongs to a name: 'the Xbox One'.
 _ONE = re.compile(
-    r"\b(?:which|the \w+|an? \w+|other|another|any|some) ones?\b"
-    r"(?! (?:of|hundred|thousand|million|day|year)\b)",
-    re.IGNORECASE,
+    r"\b(?i:which|the \w+|an? \w+|other|another|any|some) ones?\b"
+    r"(?! (?i:of|hundred|thousand|million|day|year)\b)"
 )
 _SAID = re.compile(
     r"\byou (?:just )?(?:mentioned|said|described|told|listed|recommended|suggested)\b"
@@ -66,6 +66,8 @@ _DEFINES = re.compile(
     r"(?:\s+[\w\-'’]+)?\W*\Z|\W*(?:tell me (?:more )?about|define|describe)\b",
     re.IGNORECASE,
 )
+# What these are said of has been spoken of.
+_OTHERS = frozenset({"else", "other", "others", "another"})
 _STOPS = '.?!:;"“•\n'
 
 
@@ -93,6 +95,25 @@ def leaning(question: str, earlier: Sequence[str]) -> str:
     topic = {one for text in earlier[-_EXCHANGES:] for one in roots(text[:_READ])}
     names = _names(question, words)
     return _reference(question, words, names, topic) or _brevity(question, words, names, topic)
+
+
+def opens_topic(
+    words: Sequence[Word], asking: Container[int], exchanges: Sequence[Exchange]
+) -> bool:
+    """Whether a question for more names a matter, and none that the conversation has mentioned.
+
+    `asking` are the places of the words that ask for more. 'What else ...' goes on in any case, and
+    so does what is not English: which of its words name a matter is not known.
+    """
+    if any(word.plain in _OTHERS for word in words):
+        return False
+    rest = [word for at, word in enumerate(words) if at not in asking]
+    named = {root(word.plain) for word in rest if says_something(word)}
+    if not named or not any(word.plain in EMPTY for word in rest):
+        return False
+    return not any(
+        named & (roots(one.question) | roots(one.answer)) for one in exchanges[-_EXCHANGES:]
+    )
 
 
 def is_empty(question: str) -> bool:

@@ -87,6 +87,10 @@ class ForeignShelf:
             _CHUNKS, _SECONDS
         )
 
+    @property
+    def fetches(self) -> bool:
+        return self._source.nature.fetches
+
     async def find(
         self,
         text: str,

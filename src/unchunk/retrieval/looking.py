@@ -5,7 +5,6 @@ import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
@@ -34,8 +33,6 @@ _NET = 30
 # those of different documents come first.
 _FURTHER = 0.97
 _WEAK = "weak beside the best"
-# So many hits are compared with each other in a moment.
-_FEW = 64
 _BEYOND = "outside the document limit"
 _TOO_MANY = "outside the chunk limit"
 
@@ -104,10 +101,8 @@ class Looker:
         if self._reranker is not None and found:
             found = await self._read_again(self._reranker, found, sheets, request, notes)
         carried = {document for document, _ in request.also}
-        # Every pair is looked at: of many, nobody else has to wait for that.
-        aside = len(found) > _FEW
-        copies = partial(_without_copies, found, sheets, carried)
-        kept, copied, variants = await asyncio.to_thread(copies) if aside else copies()
+        # In a thread: every pair is compared, and other requests do not wait for that.
+        kept, copied, variants = await asyncio.to_thread(_without_copies, found, sheets, carried)
         copied += [_named(one, sheets) for one in dropped if one.same_as in sheets]
         dropped = [one for one in dropped if one.same_as not in sheets]
         kept = _best(kept, request, dropped)
@@ -357,9 +352,9 @@ def _drafts(
     for one in found:
         groups.setdefault(one.place.document, []).append(one)
     carried = {one.place for one in found if one.place[::2] in set(request.also)}
-    anyway = {place.document for place in carried}
-    wanted_first = sorted(groups, key=lambda document: document not in anyway)
-    chosen_documents = set(wanted_first[: request.limit])
+    # In the order in which they are named, and before the others.
+    anyway = [document for document, _ in request.also if document in groups]
+    chosen_documents = set([*dict.fromkeys([*anyway, *groups])][: request.limit])
     values = _values(found)
     values |= dict.fromkeys((it for it in carried if it[::2] in request.best), 1.0)
     of_each: dict[DocumentId, dict[int, float]] = {}

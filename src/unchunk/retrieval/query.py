@@ -14,7 +14,7 @@ from typing import Literal
 from unchunk.domain import DocumentId
 from unchunk.retrieval.coverage import asks_for_summary, is_narrow
 from unchunk.retrieval.english import DOCUMENTS, root, says_something
-from unchunk.retrieval.followup import Exchange, is_empty, leaning, subject
+from unchunk.retrieval.followup import Exchange, is_empty, leaning, opens_topic, subject
 from unchunk.retrieval.tags import take_tags
 from unchunk.retrieval.wording import Words
 from unchunk.retrieval.words import Listed, Word, WordList, words_of
@@ -25,6 +25,8 @@ Mode = Literal["sources", "full documents", "passages"]
 READ_TURNS = 24
 _READ = 4_000
 _ABOUT = re.compile(r"(?i)\b(what(?:['’]s|\s+(?:is|are|was|were)))\b[^.?!]*\babout\W*\Z")
+# No more of a question's end than this is read for it: each "what is" is followed to the end.
+_ABOUT_READ = 400
 _NAME_PARTS = re.compile(r"[\W_]+")
 _FILE_NAME = re.compile(r"\.[^\W_]{1,10}\Z")
 _CLAUSE_ENDS = frozenset(".,;:!?()\n—–。、，；：！？")
@@ -84,7 +86,8 @@ class QueryAnalyzer:
 
         Named sources come first. Then a word that asks for detail, time, scope or analysis
         calls for full documents, and so does a follow-up that asks for more of what was
-        answered. A follow-up that only refers back by a pronoun, or is cut short, asks a
+        answered; where it asks for more of something that was not talked about, what the last
+        answer cited is not carried. A follow-up that only refers back by a pronoun, or is cut short, asks a
         new thing about the same matter: passages, with the evidence carried. That a question
         shares words with those before it does not make it a follow-up, nor does the length
         of the conversation: what stands alone is searched for as it stands.
@@ -97,8 +100,12 @@ class QueryAnalyzer:
         reasons += escalating
         leans = leaning(asked, [one.question for one in exchanges])
         more = next(self._asks_for_more(asked, words), "") if exchanges else ""
-        carried = _evidence(history) if leans or more else ()
+        is_new = bool(more) and not leans and self._opens_topic(asked, words, exchanges)
+        follows = bool(leans or more) and not is_new
+        carried = _evidence(history) if follows else ()
         reasons += filter(None, (leans, more))
+        if is_new:
+            reasons.append("opens a new topic, so the search chooses the documents")
         if more and (carried or exchanges[-1].answer):
             escalating.append(more)
         added = subject(asked, exchanges) if leans else []
@@ -109,7 +116,7 @@ class QueryAnalyzer:
             search_text=" ".join([asked, *added]),
             mode="sources" if sources else "full documents" if escalating else "passages",
             sources=sources,
-            follow_up=bool(leans or more),
+            follow_up=follows,
             carried=carried,
             reasons=tuple(reasons),
         )
@@ -164,7 +171,7 @@ class QueryAnalyzer:
         for (_, what), found in zip(self._indicators, indicated, strict=True):
             for word in dict.fromkeys(one.text.casefold() for one in found):
                 yield f"{_quoted(word)} {what}"
-        if found_about := _ABOUT.search(asked):
+        if found_about := _ABOUT.search(asked[-_ABOUT_READ:]):
             yield f'"{found_about[1]} ... about" asks what it is about'
 
     def _indicated(self, asked: str, words: list[Word]) -> list[list[Listed]]:
@@ -174,6 +181,10 @@ class QueryAnalyzer:
             [one for one in listed.find(asked, words) if not one.words or {*one.words} - idle]
             for listed, _ in self._indicators
         ]
+
+    def _opens_topic(self, asked: str, words: list[Word], exchanges: Sequence[Exchange]) -> bool:
+        asking = {at for one in self._follow_up.find(asked, words) for at in one.words}
+        return opens_topic(words, asking, exchanges)
 
     def _asks_for_more(self, asked: str, words: list[Word]) -> Iterator[str]:
         """Only where nothing stands before it in its clause that it could be said of.
@@ -210,11 +221,16 @@ def _exchanges(history: Sequence[Turn]) -> list[Exchange]:
     return made
 
 
+def last_answers(history: Sequence[Turn]) -> Iterator[int]:
+    """Where the answers to the last question stand, the latest first; small talk is passed over."""
+    for at in reversed(range(len(history))):
+        if history[at].role == "assistant":
+            yield at
+        elif not is_empty(history[at].content):
+            return
+
+
 def _evidence(history: Sequence[Turn]) -> tuple[tuple[DocumentId, int], ...]:
-    """What the last answer cited; small talk since then is passed over."""
-    for turn in reversed(history):
-        if turn.cited:
-            return tuple(dict.fromkeys(turn.cited))
-        if turn.role == "user" and not is_empty(turn.content):
-            break
-    return ()
+    """What the last answer cited."""
+    cited = (history[at].cited for at in last_answers(history))
+    return tuple(dict.fromkeys(next(filter(None, cited), ())))

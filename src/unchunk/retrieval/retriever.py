@@ -1,19 +1,29 @@
 """A question into evidence: planned, found, put together again, fitted, and explained."""
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from unchunk.domain import DocumentId, OwnerId
+from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.cited import citations_in
 from unchunk.retrieval.duplicates import disagreements_told
 from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.followup import is_empty
 from unchunk.retrieval.looking import Look, Looker, Request
 from unchunk.retrieval.marking import tag_for
 from unchunk.retrieval.names import match_names, may_mention
-from unchunk.retrieval.query import READ_TURNS, Mode, QueryAnalyzer, QueryPlan, Turn
+from unchunk.retrieval.query import (
+    READ_TURNS,
+    Mode,
+    QueryAnalyzer,
+    QueryPlan,
+    Turn,
+    last_answers,
+)
 from unchunk.retrieval.selection import Omission, select
 from unchunk.retrieval.shelf import (
     ANY_SCORE,
@@ -29,7 +39,7 @@ from unchunk.retrieval.shelf import (
     doubts_told,
 )
 from unchunk.retrieval.snippets import settled
-from unchunk.retrieval.sources import mentioned, path_of, several, with_citations
+from unchunk.retrieval.sources import by_names, mentioned, path_of, several, with_citations
 from unchunk.retrieval.wholes import beside_hits, open_wholes, wanted_whole, wholes
 
 _RELATED = 3
@@ -170,11 +180,7 @@ class Retriever:
                     notes.append(
                         "everything is searched, because no named document could be identified"
                     )
-            in_question: dict[str, Card] = {}
-            if may_mention(plan.question):
-                cards = await self._shelf.cards(whose)
-                in_question, unclear = mentioned(plan.question, cards, where)
-                notes += unclear
+            in_question = await self._mentioned(plan.question, whose, where, notes)
             if in_question:
                 named = [*dict.fromkeys((*named, *in_question.values()))]
                 plan = _with_sources(plan, [*in_question], mode)
@@ -182,7 +188,7 @@ class Retriever:
             request = replace(
                 self._request(texts, whose, where, amount),
                 also=tuple(dict.fromkeys((*include, *plan.carried))),
-                best=frozenset(include),
+                best=frozenset((*include, *_first_chunks(plan, amount))),
             )
             evidence = await self._gather(plan, named, request, amount)
             notes += _outside(named, evidence)
@@ -233,7 +239,7 @@ class Retriever:
             names = (sheet.name, sheet.title)
             return any(self._analyzer.topic(text, names) for text in request.texts)
 
-        wanted = wanted_whole(plan, named, look, amount, has_topic)
+        wanted = wanted_whole(plan, named, look, amount, has_topic) if self._shelf.fetches else []
         opened = await open_wholes(self._shelf, owner, wanted, request.where, amount)
         # One tag for all that is shown together.
         sheets = [one.sheet for one in opened]
@@ -241,7 +247,8 @@ class Retriever:
         tag = (
             tag_for(it.text for sheet in every for it in sheet.pieces.values()) if sheets else None
         )
-        is_searched = not (named or plan.carried)
+        # More of what was cited needs no hits elsewhere, unless it names a matter of its own.
+        is_searched = not named and not (plan.carried and is_empty(plan.question))
         whole, omitted = wholes(
             opened, beside_hits(look.drafts, wanted, amount) if is_searched else amount, tag
         )
@@ -250,9 +257,8 @@ class Retriever:
             room -= sum(amount.measure(one.full_content) for one in whole)
         shown = {one.document for one in whole}
         rest = [one for one in look.drafts if one.sheet.document not in shown]
-        if plan.mode == "full documents":
-            cited = {document for document, _ in plan.carried}
-            rest.sort(key=lambda one: one.sheet.document not in cited)
+        cited = {document for document, _ in plan.carried}
+        rest.sort(key=lambda one: one.sheet.document not in cited)
         selected = select(
             rest,
             reach=request.reach,
@@ -278,25 +284,26 @@ class Retriever:
         )
 
     async def _planned(self, question: str, history: Sequence[Turn], owner: OwnerId) -> QueryPlan:
-        """The plan; where nobody says what the last answer cited, its text is read for that."""
+        """Plan the question. Citations that did not come with the history are read from its text."""
         plan = self._analyzer.analyze(question, history)
         if not plan.follow_up or plan.carried:
             return plan
         turns = list(history[-READ_TURNS:])
-        cards: list[Card] | None = None
-        for at, turn in enumerate(turns):
-            if turn.cited or turn.role == "user":
-                continue
-            cited = citations_in(turn.content)
-            if cited.sources and cards is None:
-                cards = await self._shelf.cards(owner)
-            turns[at] = with_citations(turn, cited, cards or ())
+        read = {at: citations_in(turns[at].content) for at in last_answers(turns)}
+        if any(cited.sources for cited in read.values()):
+            by_name = await asyncio.to_thread(by_names, await self._shelf.cards(owner))
+        else:
+            by_name = {}
+        for at, cited in read.items():
+            turns[at] = with_citations(turns[at], cited, by_name)
         return self._analyzer.analyze(question, [*history[:-READ_TURNS], *turns])
 
     def _searched_for(
         self, plan: QueryPlan, named: Sequence[Card], mentioned: Sequence[str]
     ) -> tuple[QueryPlan, tuple[str, ...]]:
         """The plan with what is searched for, without words that only say how much is wanted."""
+        if not self._shelf.fetches:
+            return _as_asked(plan, named)
         texts = [plan.question, plan.search_text]
         if plan.mode != "passages":
             names = (*mentioned, *(card.name for card in named))
@@ -305,6 +312,22 @@ class Retriever:
             texts = topics if named or any(topics) else texts
         found = tuple(dict.fromkeys(filter(None, texts)))
         return replace(plan, search_text=found[-1] if found else ""), found
+
+    async def _mentioned(
+        self, question: str, owner: OwnerId, where: Where, notes: list[str]
+    ) -> dict[str, Card]:
+        """The documents whose file names stand in the question."""
+        if not may_mention(question):
+            return {}
+        try:
+            cards = await self._shelf.cards(owner)
+        except (ProviderRefusedError, ProviderUnavailableError) as error:
+            # The name of a file is only a hint: the question can be searched for as it is.
+            notes.append(f"no file name in the question was looked up: {error}")
+            return {}
+        found, unclear = await asyncio.to_thread(mentioned, question, cards, where)
+        notes += unclear
+        return found
 
     async def _sources(self, plan: QueryPlan, owner: OwnerId, notes: list[str]) -> list[Card]:
         """The documents that the question names; what cannot be told is noted, not guessed."""
@@ -367,7 +390,7 @@ class Retriever:
             where,
             amount.limit,
             amount.chunks_per_doc,
-            int(amount.include_adjacent),
+            int(amount.include_adjacent and self._shelf.fetches),
             amount.min_score,
             amount.stop,
             hits=amount.hits,
@@ -394,6 +417,25 @@ def _with_ways(
         )
         for one in documents
     ]
+
+
+def _first_chunks(plan: QueryPlan, amount: Amount) -> list[tuple[DocumentId, int]]:
+    """One chunk of each cited document that is to come whole: no limit on chunks excludes these."""
+    if plan.mode != "full documents":
+        return []
+    first = {document: (document, at) for document, at in reversed(plan.carried)}
+    cited = dict.fromkeys(document for document, _ in plan.carried)
+    return [first[document] for document in cited][: amount.full_documents]
+
+
+def _as_asked(plan: QueryPlan, named: Sequence[Card]) -> tuple[QueryPlan, tuple[str, ...]]:
+    """The plan for a source that returns what it finds and nothing else: passages, as asked for."""
+    names = " ".join(card.name for card in named)
+    found = tuple(dict.fromkeys(filter(None, (plan.question or names, plan.search_text))))
+    if plan.mode == "full documents":
+        reasons = (*plan.reasons, "the source cannot return whole documents, so passages answer")
+        plan = replace(plan, mode="passages", reasons=reasons)
+    return plan, found
 
 
 def _insisted(plan: QueryPlan, mode: Mode | None) -> QueryPlan:

@@ -66,6 +66,10 @@ class LibraryShelf:
         self._terms = lru_cache(_QUESTIONS)(lexicon.query)
         self._sight = Sight(catalog, telemetry, spaces, refresh)
 
+    @property
+    def fetches(self) -> bool:
+        return True
+
     async def find(
         self,
         text: str,

@@ -190,6 +190,11 @@ class MovedError(Exception):
 class Shelf(Protocol):
     """What the retriever asks for; an owner's shelf shows nothing of another's."""
 
+    @property
+    def fetches(self) -> bool:
+        """Whether chunks can be opened that the search did not find: neighbours, whole documents."""
+        ...
+
     async def find(
         self,
         text: str,

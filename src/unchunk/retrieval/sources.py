@@ -1,9 +1,8 @@
 """Which documents a conversation names: file names in a question, sources below an answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from unchunk.domain import DocumentId
 from unchunk.retrieval.cited import Citations, named_in_line
 from unchunk.retrieval.names import mentions
 from unchunk.retrieval.query import Turn
@@ -31,19 +30,21 @@ def mentioned(
     return found, notes
 
 
-def with_citations(turn: Turn, cited: Citations, cards: Iterable[Card]) -> Turn:
-    """An answer with what its text cites; only the names of listed sources are checked here."""
-    by_name: dict[str, list[Card]] = {}
+def by_names(cards: Iterable[Card]) -> dict[str, list[Card]]:
+    """The documents by their paths and by their names alone."""
+    found: dict[str, list[Card]] = {}
     for card in cards:
         for name in {path_of(card), card.name}:
-            by_name.setdefault(name, []).append(card)
-    documents: list[tuple[DocumentId, int]] = []
-    for line in cited.sources:
-        found = named_in_line(line, [*by_name])
-        if found is not None and len(by_name[found]) == 1:
-            # Which of its chunks is meant, such a list does not tell.
-            documents.append((by_name[found][0].document, 0))
-    return replace(turn, cited=(*cited.chunks, *documents))
+            found.setdefault(name, []).append(card)
+    return found
+
+
+def with_citations(turn: Turn, cited: Citations, by_name: Mapping[str, Sequence[Card]]) -> Turn:
+    """An answer with what its text cites; only the names of listed sources are checked here."""
+    # A list of sources does not say which chunks are meant: the first stands for the document.
+    listed = (by_name.get(named_in_line(line, by_name), ()) for line in cited.sources)
+    documents = [(found[0].document, 0) for found in listed if len(found) == 1]
+    return replace(turn, cited=(*turn.cited, *cited.chunks, *documents))
 
 
 def several(name: str, cards: Sequence[Card]) -> str:

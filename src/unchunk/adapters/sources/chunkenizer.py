@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import product
 from math import isfinite
 
 import httpx2
@@ -46,13 +47,14 @@ _LISTED = Fields(
 _FILTERS = {"documents": "doc_id", "titles": "name", "content_types": "content_type"}
 _BUSY = frozenset({408, 409, 425, 429})
 _LONGEST_MESSAGE = 300
+_MOST_SEARCHES = 8
 
 
 class ChunkenizerSource:
     """`ChunkSource` over a server, which embeds questions itself. Connects at first use.
 
     Belongs to the event loop that it is first used in. Filters are exact matches on what the
-    server keeps, one value each.
+    server keeps, one value each; for several values, it is searched several times.
     """
 
     def __init__(self, url: str, *, key: str = "", timeout: float = 10.0) -> None:
@@ -83,7 +85,8 @@ class ChunkenizerSource:
         filters = self._filters(among)
         if among.is_empty or limit < 1 or wanted is not None:
             return ForeignChunks()
-        results = await self.results(question, limit, filters)
+        every = await asyncio.gather(*(self.results(question, limit, one) for one in filters))
+        results = [result for results in every for result in results]
         records = [Record("", *_flattened(one)) for one in results]
         scored = [record for record in records if record.score is not None]
         # The server does not show what it does not name in its answer.
@@ -94,7 +97,7 @@ class ChunkenizerSource:
         if notes:
             log("Invalid response from Chunkenizer: %s", "; ".join(notes), level=logging.ERROR)
         best = sorted(found.chunks, key=lambda chunk: -(chunk.score or 0.0))
-        return ForeignChunks(tuple(best), notes)
+        return ForeignChunks(tuple(best[:limit]), notes)
 
     async def results(
         self, question: str, limit: int, filters: Mapping[str, str | int | bool] | None = None
@@ -124,18 +127,21 @@ class ChunkenizerSource:
         if client is not None:
             await client.aclose()
 
-    def _filters(self, among: Among) -> dict[str, str | int | bool]:
+    def _filters(self, among: Among) -> list[dict[str, str | int | bool]]:
+        """One set of filters for each search that it takes: a filter has one value."""
         filters = dict(among.fields)
         if len(filters) < len(set(among.fields)):
             raise InvalidInputError(f"{self._where} takes one value for each field")
-        for what, name in _FILTERS.items():
-            if values := getattr(among, what):
-                if len(values) > 1:
-                    raise InvalidInputError(
-                        f"{self._where} filters by one value: give one of the {what}, not several"
-                    )
-                filters[name] = values[0]
-        return filters
+        chosen = {
+            name: values for what, name in _FILTERS.items() if (values := getattr(among, what))
+        }
+        searches = [dict(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
+        if len(searches) > _MOST_SEARCHES:
+            raise InvalidInputError(
+                f"{self._where} filters by one value, so this takes {len(searches)} searches:"
+                f" name fewer documents or filters ({_MOST_SEARCHES} searches at most)"
+            )
+        return [filters | one for one in searches]
 
     async def _listed(
         self, method: str, path: str, name: str, body: Mapping[str, object] | None = None
