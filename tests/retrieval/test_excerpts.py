@@ -63,6 +63,11 @@ def test_every_chunk_has_its_turn_once(lengths: list[int], matches: dict[int, fl
     assert sorted(by_importance(lengths, matches)) == list(range(len(lengths)))
 
 
+def test_the_best_match_and_both_ends_come_first() -> None:
+    assert by_importance([100] * 20, {9: 0.7, 13: 0.8})[:3] == [13, 0, 19]
+    assert by_importance([100] * 20, {})[:2] == [0, 19]
+
+
 @given(st.lists(st.floats(0, 5000) | st.just(float("inf")), max_size=8), st.integers(-5, 20_000))
 def test_room_is_shared_by_need(needs: list[float], room: int) -> None:
     given_room = shares(needs, room)

@@ -118,6 +118,21 @@ def test_chunks_that_share_nothing_are_put_behind_each_other_and_it_is_said() ->
     )
 
 
+def test_what_may_only_touch_does_not_run_into_each_other() -> None:
+    chunks = {
+        0: "The rope costs 10 euros per metre, they said.",
+        1: "Berth 1 of the quay is for yachts only.",
+        2: "Berth 2 is for ferries.",
+    }
+    (whole,) = merged(joined(chunks).pieces)
+    assert whole.split("\n") == [*chunks.values()]
+    windows = {
+        at: "The lamp of the lighthouse burned oil."[at * 10 : at * 10 + 10] for at in range(4)
+    }
+    (whole,) = merged(joined(windows).pieces)
+    assert whole == "The lamp of the lighthouse burned oil."
+
+
 def test_a_joint_that_may_be_elsewhere_is_named() -> None:
     row = "2024-01-01,ok,100,EUR\n"
     made = joined({0: row * 20, 1: row * 20})

@@ -230,8 +230,45 @@ def test_more_of_an_answer_that_cited_nothing_asks_for_full_documents_too() -> N
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "Also, what is said about shrinkflation and snack companies?",
+        "Tell me more about the padlock on the forecastle",
+        "No more questions on that. What is the allowance for tax advisory?",
+    ],
+)
+def test_more_of_what_was_not_spoken_of_is_a_new_topic(question: str) -> None:
+    made = plan(question, *ABOUT_ISHMAEL)
+    assert (made.mode, made.follow_up, made.carried) == ("full documents", False, ())
+    assert made.reasons[-1] == "opens a new topic, so the search chooses the documents"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Tell me more about Ahab",
+        "Also, how does Ishmael know?",
+        "What else did Herman Melville write?",
+        "Also, which other whales are hunted?",
+    ],
+)
+def test_more_of_what_was_spoken_of_or_of_what_cannot_be_told_goes_on(question: str) -> None:
+    made = plan(question, *ABOUT_ISHMAEL)
+    assert (made.mode, made.follow_up, made.carried) == ("full documents", True, CITED)
+
+
+def test_one_with_a_capital_belongs_to_a_name() -> None:
+    assert not plan("How was Kinect upgraded for the Xbox One?", *ABOUT_ISHMAEL).follow_up
+    assert plan("Which chapters describe the white one?", *ABOUT_ISHMAEL).follow_up
+
+
+@pytest.mark.parametrize(
     ("text", "names", "topic"),
     [
+        ("Compare", ("a.pdf", "b.pdf"), ""),
+        ("What do a.pdf and b.pdf have in common?", ("a.pdf", "b.pdf"), ""),
+        ("总结", ("ch01.zh-cn.html",), ""),
+        ("Fasse whale.md zusammen", ("whale.md",), ""),
         ("Summarise this document", (), ""),
         ("Give me a short overview of the main points, please", (), ""),
         ("What are the main themes?", (), ""),
@@ -423,7 +460,16 @@ def test_quoted_names_come_back_whole_in_their_order(names: list[str]) -> None:
 
 
 def _long_texts() -> Iterator[str]:
-    for part in ("source:'", 'source:"a ', "source:a,", "source:", "word ", "it ", "more than "):
+    for part in (
+        "source:'",
+        'source:"a ',
+        "source:a,",
+        "source:",
+        "word ",
+        "it ",
+        "what is ",
+        "more than ",
+    ):
         yield part * (1_000_000 // len(part))
     for part in (" ", "a", ")", "all", "that's. ", "\n", "の"):
         yield "source:x" + part * (1_000_000 // len(part)) + " y"

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -12,14 +13,14 @@ from gates import break_off, in_time, part
 from homes import Home
 from sheets import coverage, even, prose, sheet_of, without_marks
 from shelves import Found, WrittenShelf
-from unchunk.domain import Span
+from unchunk.domain import OwnerId, Span
 from unchunk.engine import Engine
-from unchunk.errors import ProviderUnavailableError
+from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.query import Turn
 from unchunk.retrieval.retriever import Evidence, Retriever
-from unchunk.retrieval.shelf import Sheet, Where
+from unchunk.retrieval.shelf import Card, Ranked, Sheet, Where
 
 QUESTION = "What color is the house?"
 EXPLAIN = "Explain the color of the house"
@@ -462,7 +463,7 @@ def test_a_follow_up_that_refers_back_carries_the_evidence_and_its_neighbours_do
     evidence = ask(shelf, "How old is she?", history=TOLD)
     assert evidence.plan.mode == "passages"
     shown = {one.name: [hit.chunk_index for hit in one.chunks] for one in evidence.documents}
-    assert shown == {"other.txt": [3], "keepers.txt": [7]}
+    assert shown == {"keepers.txt": [7], "other.txt": [3]}
     assert len(shelf.searched) == 2
     assert shelf.searched[0] == "How old is she?"
     assert "Skagen" in shelf.searched[1]
@@ -496,6 +497,93 @@ def test_evidence_that_was_cited_and_is_gone_is_no_harm() -> None:
         WrittenShelf([other], alike("other.txt", [3])), "How old is she?", history=history
     )
     assert [one.name for one in evidence.documents] == ["other.txt"]
+
+
+def test_more_of_something_new_brings_the_document_that_it_is_in() -> None:
+    _, keepers = book("keepers.txt", 20)
+    text, tolls = book("tolls.txt", 20)
+    shelf = WrittenShelf([keepers, tolls], [("tolls.txt", 3, 0.9)])
+    question = "Tell me more about the tolls of the canal"
+    evidence = ask(shelf, question, Amount(budget=len(text)), history=TOLD)
+    assert [(one.name, one.kind) for one in evidence.documents] == [("tolls.txt", "full document")]
+
+
+def test_a_follow_up_on_what_was_cited_leaves_room_for_what_its_words_found_elsewhere() -> None:
+    _, keepers = book("keepers.txt", 40)
+    _, tolls = book("tolls.txt", 20)
+    shelf = WrittenShelf([keepers, tolls], [("tolls.txt", 3, 0.9)])
+    question = "Tell me more about the lighthouse and the tolls"
+    first, second = ask(shelf, question, Amount(budget=1_500), history=TOLD).documents
+    assert (first.name, first.kind) == ("keepers.txt", "excerpt")
+    assert (second.name, [one.chunk_index for one in second.chunks]) == ("tolls.txt", [3])
+
+
+@pytest.mark.parametrize("amount", [Amount(hits=1), Amount(hits=3), Amount(limit=2)])
+def test_limits_on_chunks_leave_the_cited_documents_in_their_order(amount: Amount) -> None:
+    names = ("one.txt", "two.txt", "three.txt")
+    shelf = WrittenShelf(
+        [book(name, 20)[1] for name in names], [("three.txt", at, 0.9) for at in range(5)]
+    )
+    cited = (("id-two.txt", 7), *(("id-three.txt", at) for at in range(5)))
+    history = (TOLD[0], Turn("assistant", "Maren.", cited=cited))
+    evidence = ask(shelf, "Tell me more about them", amount, history=history)
+    assert [(one.name, one.kind) for one in evidence.documents] == [
+        ("two.txt", "full document"),
+        ("three.txt", "full document"),
+    ]
+
+
+def test_what_a_follow_up_refers_back_to_comes_first() -> None:
+    _, keepers = book("keepers.txt", 20)
+    _, other = book("other.txt", 20)
+    shelf = WrittenShelf([keepers, other], alike("other.txt", [3]))
+    evidence = ask(shelf, "How old is she?", history=TOLD)
+    assert [one.name for one in evidence.documents] == ["keepers.txt", "other.txt"]
+
+
+def test_a_tag_without_quotes_may_name_a_document_with_blanks() -> None:
+    text, chapter = book("Chapter 1.txt", 4)
+    shelf = WrittenShelf([chapter, book("Chapter.txt", 4)[1]], ())
+    for tag in ("source:Chapter 1.txt", "source: chapter 1.txt"):
+        evidence = ask(shelf, f"What happens? {tag}")
+        assert evidence.plan.question == "What happens?"
+        assert [one.full_content for one in evidence.documents] == [text]
+
+
+def test_where_documents_cannot_be_listed_a_file_name_in_a_question_is_searched_for() -> None:
+    class Unlisted(WrittenShelf):
+        async def cards(self, owner: OwnerId) -> list[Card]:  # noqa: ARG002 - as it stands there
+            raise ProviderRefusedError("GET /documents is not found")
+
+    _, other = book("other.txt", 20)
+    evidence = ask(Unlisted([other], alike("other.txt", [3])), "Which port does config.json set?")
+    assert [one.name for one in evidence.documents] == ["other.txt"]
+    assert "config.json" in evidence.plan.question
+    assert any("GET /documents is not found" in note for note in evidence.notes)
+
+
+def test_a_document_that_has_all_places_does_not_hide_the_others() -> None:
+    _, long = book("long.txt", 60)
+    others = [book(f"{at}.txt", 3)[1] for at in range(8)]
+    found = [("long.txt", at, 0.9) for at in range(60)]
+    found += [(f"{at}.txt", 1, 0.8 - at / 100) for at in range(8)]
+    documents = with_context(WrittenShelf([long, *others], found), limit=5, chunks_per_doc=3)
+    assert [one.name for one in documents] == ["long.txt", *(f"{at}.txt" for at in range(4))]
+
+
+def test_what_only_its_words_let_in_says_so() -> None:
+    class Worded(WrittenShelf):
+        async def find(self, *given: Any, **more: Any) -> Ranked:  # noqa: ANN401 - as it stands there
+            found = await super().find(*given, **more)
+            low = tuple(replace(one, below=0.5) for one in found.candidates)
+            return replace(found, candidates=low)
+
+        def has_words(self, question: str, text: str) -> bool:  # noqa: ARG002 - as it stands there
+            return True
+
+    [document] = with_context(Worded([book("a.txt", 9)[1]], [("a.txt", 3, 0.025)]))
+    assert document.found_by == "words"
+    assert [one.found_by for one in document.chunks] == ["words"]
 
 
 def test_an_unrelated_question_carries_nothing() -> None:

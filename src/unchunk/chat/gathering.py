@@ -16,6 +16,7 @@ from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.selection import NO_ROOM, Omission
+from unchunk.retrieval.wholes import TOO_LONG
 from unchunk.telemetry import current_job, log, questions
 
 OMITTED = "omitted"
@@ -73,8 +74,14 @@ def omission(evidence: Evidence) -> Warned | None:
     """What is said of documents that there was no room for, if there are any."""
     if not evidence.omitted:
         return None
-    left = ", ".join(dict.fromkeys(one.name for one in evidence.omitted))
-    return Warned(OMITTED, f"there was no room for all that was found: {left}")
+    left = dict.fromkeys(one.name for one in evidence.omitted if one.reason != TOO_LONG)
+    cut = dict.fromkeys(one.name for one in evidence.omitted if one.reason == TOO_LONG)
+    said = []
+    if left:
+        said.append(f"there was no room for all that was found: {', '.join(left)}")
+    if cut:
+        said.append(f"too long to be used whole, so parts were left out: {', '.join(cut)}")
+    return Warned(OMITTED, "; ".join(said))
 
 
 def size_of(text: str, parts: ChatParts, room: Room) -> int:

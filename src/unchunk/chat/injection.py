@@ -81,7 +81,7 @@ def inject_rag_context(messages: Sequence[Message], context: str) -> list[dict[s
     # The fence's tag is never one that is read in the text.
     tag = tag_for([text])
     mark = found[1] if (found := _MARKED_END.search(text)) else ""
-    told = instructions(template.strict, tag=tag, mark=mark)
+    told = instructions(template.start, tag=tag, mark=mark)
     made[at] = put_around(made[at], *filled(template, told, fence(text, tag)))
     return made
 

@@ -275,9 +275,9 @@ class PartReader:
         plan = self._plan.found.evidence.plan
         if plan.follow_up or not plan.question:
             question = {"role": "user", "content": _question(plan)}
-        template = Template("notes", _TEMPLATE, task, task)
+        template = Template("notes", _TEMPLATE, task)
         context = render([part.document])
-        return assemble(template, [question], context, system_prompt="", strict=True)
+        return assemble(template, [question], context, system_prompt="")
 
 
 def _question(plan: QueryPlan) -> str:

@@ -79,9 +79,8 @@ async def prepare(parts: ChatParts, asked: Asked) -> Task:
     assembled = partial(
         assemble,
         manner.template_of(request.template),
-        untagged(space.messages),
+        untagged(space.messages, found.evidence.plan.sources),
         system_prompt=prompt,
-        strict=strict,
     )
     plan, warning = await planned(parts, asked, found, space, assembled)
     if warning:

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from unchunk.domain import ConversationId, DocumentId, OwnerId
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Message, Sampling
+from unchunk.retrieval.names import with_quoted_tags
 from unchunk.retrieval.query import Turn
 from unchunk.retrieval.shelf import Where
 from unchunk.retrieval.tags import take_tags
@@ -138,26 +139,29 @@ def has_more_than_words(message: Message) -> bool:
     return any(isinstance(one, dict) and "text" not in one for one in content)
 
 
-def untagged(messages: Sequence[Message]) -> list[Message]:
-    """The messages, the last one without `source:` tags: those were for the search."""
+def untagged(messages: Sequence[Message], sources: Sequence[str] = ()) -> list[Message]:
+    """The messages, the last one without `source:` tags: those were for the search.
+
+    `sources` are the names that were found in the tags.
+    """
     *before, last = messages
     content = last.get("content")
     if isinstance(content, str):
-        content = _bare(content)
+        content = _bare(content, sources)
     elif isinstance(content, Sequence):
-        content = [_bare_part(one) for one in content]
+        content = [_bare_part(one, sources) for one in content]
     return [*before, {**last, "content": content}]
 
 
-def _bare_part(part: object) -> object:
+def _bare_part(part: object, sources: Sequence[str]) -> object:
     if isinstance(part, str):
-        return _bare(part)
+        return _bare(part, sources)
     if isinstance(part, dict) and isinstance(part.get("text"), str):
-        return {**part, "text": _bare(part["text"])}
+        return {**part, "text": _bare(part["text"], sources)}
     return part
 
 
-def _bare(text: str) -> str:
-    said, names = take_tags(text)
+def _bare(text: str, sources: Sequence[str]) -> str:
+    said, names = take_tags(with_quoted_tags(text, sources))
     # Tags alone ask for their documents, and are all that there is to say.
     return said if names and said else text

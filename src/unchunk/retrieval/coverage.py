@@ -4,7 +4,7 @@ A summary needs all of it, unless it is asked for something that stands in a par
 chapter on fees'. What is listed here counts where a document is already known to be meant.
 """
 
-from unchunk.retrieval.english import DOCUMENTS, says_something
+from unchunk.retrieval.english import COMPARING, DOCUMENTS, says_something
 from unchunk.retrieval.words import Word, WordList, words_of
 
 
@@ -71,8 +71,11 @@ _PARTS = _set("chapter chapters section sections page pages part parts")
 _PLACES = _set("first last beginning opening start end ending closing final")
 # Words that say how the answer should look or what kind of thing the document is, and nothing of
 # its content.
-_FORM = DOCUMENTS.difference(_PARTS) | _set(
-    """
+_FORM = (
+    DOCUMENTS.difference(_PARTS)
+    | COMPARING
+    | _set(
+        """
     summary summaries summarize summarise summarized summarised summarizing summarising overview
     recap gist sum synopsis tl dr briefly shortly concisely simply english bulleted half source
     sources attached attachment full complete whole entire entirety comprehensive thorough
@@ -80,6 +83,7 @@ _FORM = DOCUMENTS.difference(_PARTS) | _set(
     understand quickly high level general generally basically discuss discusses speech contract
     transcript
     """
+    )
 )
 # Before what is counted in these, a number is about the answer.
 _COUNTED = _set(
@@ -95,14 +99,19 @@ def asks_for_summary(question: str) -> bool:
     return any(next(one.find(question, words), None) for one in (_SUMMARY, _SUMMARY_ELSEWHERE))
 
 
+def asks_elsewhere(question: str) -> bool:
+    """Whether it asks for a summary in another language than English."""
+    return next(_SUMMARY_ELSEWHERE.find(question, words_of(question)), None) is not None
+
+
 def is_narrow(question: str) -> bool:
     """Whether it says which matter it is about; tags of sources were taken out of it before.
 
     Only English can be told so far: in another language a summary is one of the whole.
     """
-    words = words_of(question)
-    if next(_SUMMARY_ELSEWHERE.find(question, words), None):
+    if asks_elsewhere(question):
         return False
+    words = words_of(question)
     counts = any(word.plain in _COUNTED for word in words)
     return any(_is_matter(word, counts=counts) for word in words)
 

@@ -57,6 +57,11 @@ DOCUMENTS = _set(
     covers covered contain contains say says said tldr
     """
 )
+# What is asked of several documents, whatever they are about.
+COMPARING = _set(
+    "compare compares compared comparing comparison contrast contrasts differ differs difference"
+    " differences similarity similarities common agree agrees disagree disagrees relate related"
+)
 
 
 def says_something(word: Word) -> bool:

@@ -22,19 +22,24 @@ def by_importance(lengths: Sequence[int], matches: Mapping[int, float]) -> list[
     """The chunks of a document, each given by its length, in the order in which they are wanted.
 
     Whatever number of them is taken, the opening, the ending and the surroundings of the matches
-    have their shares of the room. `matches` has scores by chunk; the best come first.
+    have their shares of the room; the best match, the first chunk and the last come before all
+    others. `matches` has scores by chunk; the best come first.
     """
     turns: dict[int, float] = {}
     count = len(lengths)
-    for indices, share in (
-        (range(count), _OPENING),
-        (reversed(range(count)), _ENDING),
-        (_outward(matches, count), _MATCHES),
+    for first, (indices, share) in enumerate(
+        (
+            (_outward(matches, count), _MATCHES),
+            (iter(range(count)), _OPENING),
+            (reversed(range(count)), _ENDING),
+        ),
+        start=-3,
     ):
         taken = 0
         for index in indices:
+            turn = taken / share or float(first)
+            turns[index] = min(turns.get(index, turn), turn)
             taken += max(lengths[index], 1)
-            turns[index] = min(turns.get(index, taken / share), taken / share)
     return sorted(turns, key=lambda index: (turns[index], index))
 
 

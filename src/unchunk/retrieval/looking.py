@@ -29,6 +29,8 @@ from unchunk.telemetry import log
 
 # How many chunks are looked for at least: a wide net, since several may lie in one document.
 _NET = 30
+# How many times as many, if they all lie in fewer documents than are wanted.
+_WIDER = 8
 # A document's further hits are worth a little less, so that of hits that are about as good
 # those of different documents come first.
 _FURTHER = 0.97
@@ -147,6 +149,7 @@ class Looker:
                 if not any(self._shelf.has_words(it, text) for it in request.texts):
                     dropped.append(Dropped(one.place, one.score, too_low(one.below)))
                     continue
+                one = replace(one, found_by="words")  # noqa: PLW2901
             hits[document] += 1
             kept.append(one)
         return kept
@@ -154,6 +157,15 @@ class Looker:
     async def _find(self, request: Request) -> Ranked:
         wide = request.limit * (request.chunks_per_doc or 1)
         depth = request.depth or max(_NET, wide, request.hits or 0, self._reranked)
+        found = await self._find_at(depth, request)
+        documents = {one.place.document for one in found.candidates}
+        is_crowded = len(found.candidates) >= depth and len(documents) < request.limit
+        if is_crowded and request.chunks_per_doc is not None and request.depth is None:
+            # A few long documents have all places, and so many documents were asked for.
+            found = await self._find_at(depth * _WIDER, request)
+        return found
+
+    async def _find_at(self, depth: int, request: Request) -> Ranked:
         every = [
             await self._shelf.find(
                 text,

@@ -20,6 +20,8 @@ _EXTENSION = re.compile(r"\.[^./\s]{1,10}\Z")
 _READ = 10_000
 # Not "e.g.", "3.5" or "U.S.".
 _FILE = re.compile(r"(?:[\w)\]]\.(?=[0-9]*[^\W\d_])[^\W_]{2,10}|[^\W_]{2}\.[^\W\d_])(?![^\W_])")
+_TAG_WITH_BLANK = re.compile(r"(?i)\bsource[:：]\s?[^\s\"'“‘„«]+[^\S\n]")
+_TAG_BEFORE = re.compile(r"(?i)\b(?P<tag>source[:：])[^\S\n]{0,3}\Z")
 # A character with its accents.
 _CLUSTER = re.compile(r"(?s).[\u0300-\u036f]*")
 
@@ -135,10 +137,11 @@ def _nearest(asked: str, folded: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A file name in a question, as it stands there, with the paths that it may mean."""
+    """A file name in a question, as it stands there from `start`, with the paths that it may mean."""
 
     text: str
     paths: tuple[str, ...]
+    start: int
 
 
 def mentions(question: str, paths: Sequence[str]) -> list[Mention]:
@@ -165,9 +168,31 @@ def mentions(question: str, paths: Sequence[str]) -> list[Mention]:
     for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
         if start >= behind:
             behind = end
-            text = question[places[start].start : places[end - 1].stop]
-            kept.append(Mention(text, tuple(dict.fromkeys(found[start, end]))))
+            first = places[start].start
+            text = question[first : places[end - 1].stop]
+            kept.append(Mention(text, tuple(dict.fromkeys(found[start, end])), first))
     return kept
+
+
+def with_quoted_tags(question: str, paths: Sequence[str]) -> str:
+    """The question with quotes around names that have blanks and stand behind `source:`.
+
+    In `source:Chapter 1.txt`, only the names of documents tell where the name ends.
+    """
+    if not may_have_blanks(question):
+        return question
+    done, parts = 0, []
+    for mention in mentions(question, [path for path in paths if " " in path]):
+        tag = _TAG_BEFORE.search(question, done, mention.start)
+        if tag is not None:
+            parts += [question[done : tag.end("tag")], f'"{mention.text}"']
+            done = mention.start + len(mention.text)
+    return "".join([*parts, question[done:]])
+
+
+def may_have_blanks(question: str) -> bool:
+    """Whether a `source:` tag without quotes may stand before a name with blanks in it."""
+    return bool(_TAG_WITH_BLANK.search(question) and may_mention(question))
 
 
 def may_mention(question: str) -> bool:

@@ -12,8 +12,8 @@ from itertools import takewhile
 from typing import Literal
 
 from unchunk.domain import DocumentId
-from unchunk.retrieval.coverage import asks_for_summary, is_narrow
-from unchunk.retrieval.english import DOCUMENTS, root, says_something
+from unchunk.retrieval.coverage import asks_elsewhere, asks_for_summary, is_narrow
+from unchunk.retrieval.english import COMPARING, DOCUMENTS, root, says_something
 from unchunk.retrieval.followup import Exchange, is_empty, leaning, opens_topic, subject
 from unchunk.retrieval.tags import take_tags
 from unchunk.retrieval.wording import Words
@@ -125,8 +125,11 @@ class QueryAnalyzer:
         """The text without the words that only say how much is wanted, to search for.
 
         Empty where nothing else is asked: "summarise this document", or "what is X about?" of the
-        document X. `names` are what documents are called in the text and in the library.
+        document X. `names` are what documents are called in the text and in the library. In another
+        language than English, a summary of a named document is one of all of it.
         """
+        if names and asks_elsewhere(text):
+            return ""
         for name in names:
             text = text.replace(name, " ") if _FILE_NAME.search(name) else text
         words = words_of(text)
@@ -138,7 +141,10 @@ class QueryAnalyzer:
             for at in it.words
         }
         rest = [one for at, one in enumerate(words) if at not in asking and says_something(one)]
-        if all(one.plain in DOCUMENTS or root(one.plain) in own for one in rest):
+        if all(
+            one.plain in DOCUMENTS or one.plain in COMPARING or root(one.plain) in own
+            for one in rest
+        ):
             return ""
         kept, done = [], 0
         for found in self._forms.find(text, words):

@@ -15,7 +15,7 @@ from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.followup import is_empty
 from unchunk.retrieval.looking import Look, Looker, Request
 from unchunk.retrieval.marking import tag_for
-from unchunk.retrieval.names import match_names, may_mention
+from unchunk.retrieval.names import match_names, may_have_blanks, may_mention, with_quoted_tags
 from unchunk.retrieval.query import (
     READ_TURNS,
     Mode,
@@ -162,6 +162,13 @@ class Retriever:
         """
         whose, amount = self._whose(owner), amount or Amount()
         check(question, amount)
+        if may_have_blanks(question):
+            paths = [
+                path
+                for card in await self._shelf.cards(whose)
+                for path in (path_of(card), card.name)
+            ]
+            question = await asyncio.to_thread(with_quoted_tags, question, paths)
         asked = await self._planned(question, history, whose)
         if rewritten.strip():
             reasons = (*asked.reasons, "searched for as a model rewrote it")

@@ -13,7 +13,7 @@ from unchunk.retrieval.query import QueryPlan
 from unchunk.retrieval.selection import NO_ROOM, Draft, Omission, select
 from unchunk.retrieval.shelf import Card, Layout, Sheet, Shelf, Where
 
-_CUT = "too long to be shown whole"
+TOO_LONG = "too long to be shown whole"
 # Where only the number of a document's chunks is known, each is taken for so many characters.
 _USUAL = 800
 # A little more than may be shown is opened: chunks overlap, and tokens are longer or shorter.
@@ -173,7 +173,7 @@ def wholes(
         one, sheet = made[at], opened[at].sheet
         # Of what was found in it, it will be said that there is no room.
         if (one.passages or not opened[at].matches) and (left_out := _left_out(one)):
-            reason = _CUT if one.passages else NO_ROOM
+            reason = TOO_LONG if one.passages else NO_ROOM
             omitted.append(Omission(sheet.document, one.name, left_out, None, reason))
     return [made[at] for at in sorted(made) if made[at].passages], omitted
 

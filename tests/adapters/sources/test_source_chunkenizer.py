@@ -63,16 +63,30 @@ def test_it_is_asked_as_its_api_says(kept: stores.Chunkenizer, url: str) -> None
     play(scene)
 
 
-def test_several_values_are_more_than_it_can_filter_by(url: str) -> None:
+def test_for_several_documents_it_is_asked_several_times(
+    kept: stores.Chunkenizer, url: str
+) -> None:
+    kept.results = [RESULT | {"document_id": name, "document_name": f"{name}.md"} for name in "abc"]
+    kept.rows = kept.rows[:1].repeat(3, axis=0)
+
     async def scene() -> None:
         source = ChunkenizerSource(url)
-        for among in (
-            Among(("a", "b")),
-            Among(titles=("a", "b")),
-            Among(fields=(("team", "red"), ("team", "blue"))),
-        ):
-            with pytest.raises(InvalidInputError, match="one value"):
-                await source.search("q", among, 3)
+        found = await source.search("q", Among(("a", "c")), 3)
+        assert {one.document for one in found.chunks} == {"a", "c"}
+        assert sorted(one["filters"]["doc_id"] for one in kept.asked) == ["a", "c"]
+        assert len((await source.search("q", Among(("a", "c")), 1)).chunks) == 1
+        await source.close()
+
+    play(scene)
+
+
+def test_more_than_a_few_searches_and_two_values_of_a_field_are_refused(url: str) -> None:
+    async def scene() -> None:
+        source = ChunkenizerSource(url)
+        with pytest.raises(InvalidInputError, match="this takes 12 searches"):
+            await source.search("q", Among(("a", "b", "c"), ("a", "b", "c", "d")), 3)
+        with pytest.raises(InvalidInputError, match="one value"):
+            await source.search("q", Among(fields=(("team", "red"), ("team", "blue"))), 3)
         await source.search("q", Among(fields=(("team", "red"), ("team", "red"))), 3)
         await source.close()
 
