@@ -299,7 +299,7 @@ def test_a_targeted_question_reads_passages_and_not_the_documents(talk: Talk) ->
 
 @pytest.mark.statement("003-26")
 def test_the_prompt_says_what_is_a_full_document_and_what_an_excerpt(talk: Talk) -> None:
-    talk.chat("Compare source:tides.txt source:logbook.md")
+    talk.chat("Compare the pilots in source:tides.txt source:logbook.md")
     assert re.search(r"\[Source: tides\.txt[^]]*, full document, ", talk.prompt)
     assert re.search(r"\[Source: logbook\.md[^]]*, excerpt, ", talk.prompt)
     talk.chat("What color is the house?")

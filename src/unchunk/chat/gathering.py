@@ -61,7 +61,8 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
     )
     if omitted := omission(evidence):
         warnings.append(omitted)
-        log(omitted.message, level=logging.WARNING)
+        is_left_out = any(one.reason != TOO_LONG for one in evidence.omitted)
+        log(omitted.message, level=logging.WARNING if is_left_out else logging.INFO)
     if not evidence.documents and found.failure is None:
         log("No chunks found for query")
     sent = found.context.text
