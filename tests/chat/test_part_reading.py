@@ -2,15 +2,19 @@
 
 import asyncio
 import re
-from contextlib import aclosing
+import threading
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from adapters.llm.scripted import Behaviour, Exchange, error, hang, hang_amid, refuse
+from adapters.llm.scripted import Behaviour, Exchange, answer, error, hang, hang_amid, named, refuse
 from chat.reading import book, citations_in, part_of, prompt_of, reader
 from chat.rooms import Room, codes, events_of, kinds
-from unchunk.chat.events import Answer, Event, ReadingPart, gather
+from unchunk.adapters.llm.openai import OpenAIChatModel
+from unchunk.chat.events import Answer, Event, ReadingPart, Warned, gather
 from unchunk.chat.request import NEW, ChatRequest, question
 from unchunk.engine import Engine
 from unchunk.text.tokens import get_encoding
@@ -153,6 +157,62 @@ def test_where_no_part_can_be_read_the_answer_is_quotes_and_the_error_says_why(r
     assert {one.state for one in found.citations} <= {"cited", "context"}
 
 
+def test_a_provider_that_is_unavailable_is_not_asked_to_read_all_the_other_parts(
+    room: Room,
+) -> None:
+    always(room, named("busy"))
+    events = told(room, texts={"log.md": book(36)})
+    begun = reading(events)
+    assert len(room.server.asked) == len(begun) < begun[0].parts
+    found = gather(events)
+    assert found.finish == "extractive"
+    assert found.citations
+    *failed, others = [one.message for one in found.warnings if one.code == "part-unread"]
+    assert len(failed) == len(begun)
+    first, count = len(begun) + 1, begun[0].parts
+    assert f"not asked to read parts {first} to {count} of {count}, because" in others
+
+
+def test_a_part_that_is_read_shows_that_the_provider_is_there_after_all(room: Room) -> None:
+    failed = threading.Event()
+
+    async def late(exchange: Exchange) -> None:
+        await asyncio.to_thread(failed.wait, 60)
+        await answer("Late notes")(exchange)
+
+    async def ask(engine: Engine) -> list[Event]:
+        await engine.add(room.home.file("log.md", book(36)))
+        events = []
+        async with aclosing(engine.chat(ChatRequest(question(SUMMARY)))) as stream:
+            async for event in stream:
+                events.append(event)
+                if isinstance(event, Warned) and event.code == "part-unread":
+                    failed.set()
+        return events
+
+    always(room, reader(part1=named("busy"), part2=late, part3=late))
+    events = room.run(ask, max_context_chars=BUDGET, chat_timeout=60.0)
+    assert len(reading(events)) == reading(events)[0].parts
+    found = gather(events)
+    assert codes(found).count("part-unread") == 1
+    assert found.finish == "stop"
+    final = prompt_of(room.server.asked[-1])
+    assert final.count("Late notes") == 2
+    assert "Notes number 4" in final
+
+
+def test_notes_that_the_provider_cut_short_are_named_and_marked(room: Room) -> None:
+    always(room, reader(part2=answer("Crates were", finish="length")))
+    found = gather(told(room))
+    [warning] = [one for one in found.warnings if one.code == "part-cut"]
+    assert re.match(
+        r"the notes on part 2 of \d+ \(log\.md, chunks .*limit of tokens", warning.message
+    )
+    final = prompt_of(room.server.asked[-1])
+    assert final.count("[... rest of these notes omitted ...]") == 1
+    assert "Crates were [... rest of these notes omitted ...]" in final
+
+
 def test_more_parts_than_the_limit_are_an_excerpt_and_a_warning(room: Room) -> None:
     always(room, reader())
     found = gather(told(room, max_parts=2))
@@ -267,6 +327,42 @@ def test_closing_the_stream_stops_all_that_is_being_read(room: Room) -> None:
     assert room.server.started == 3
 
 
+def test_who_closes_the_stream_can_be_cancelled_while_the_model_is_being_stopped(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A time limit around it would not hold otherwise."""
+    stream_of = OpenAIChatModel.stream
+
+    async def ask(engine: Engine) -> None:
+        stopping, over = asyncio.Event(), asyncio.Event()
+
+        @asynccontextmanager
+        async def stopped_late(*given: Any, **options: Any) -> AsyncIterator[Any]:  # noqa: ANN401
+            try:
+                async with stream_of(*given, **options) as deltas:
+                    yield deltas
+            finally:
+                stopping.set()
+                await over.wait()
+
+        monkeypatch.setattr(OpenAIChatModel, "stream", stopped_late)
+        await engine.add(room.home.file("log.md", book()))
+        events = engine.chat(ChatRequest(question(SUMMARY)))
+        async for event in events:
+            if isinstance(event, ReadingPart) and event.part == 3:
+                break
+        assert await asyncio.to_thread(room.server.settled, lambda: room.server.started == 3)
+        closing = asyncio.ensure_future(events.aclose())
+        await stopping.wait()
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        over.set()
+
+    always(room, hang)
+    room.run(ask, max_context_chars=BUDGET)
+
+
 def test_a_stream_that_is_left_while_the_answer_is_written_stops_the_model(room: Room) -> None:
     async def ask(engine: Engine) -> None:
         await engine.add(room.home.file("log.md", book()))
@@ -290,6 +386,22 @@ def test_notes_that_are_too_long_are_cut_so_that_all_parts_have_their_share(room
     assert found.usage
     assert found.usage.context_size <= BUDGET
     assert all(f"Note {number}." in final for number in notes_requests(room))
+    assert final.count("[... rest of these notes omitted ...]") == len(notes_requests(room))
+
+
+def test_a_long_list_on_one_part_leaves_the_notes_on_the_others(room: Room) -> None:
+    def note(number: int, prompt: str) -> str:
+        crates = "; ".join(f"crate {at}" for at in range(400)) if number == 2 else "Short"
+        return f"{crates} {number} {citations_in(prompt)[0]}"
+
+    always(room, reader(note))
+    found = gather(told(room))
+    final = prompt_of(room.server.asked[-1])
+    assert "It says nothing" not in final
+    for number in notes_requests(room):
+        assert f"Short {number} [" in final or number == 2
+    assert "crate 0; crate 1; crate 2" in final
+    assert len(found.citations) == len(notes_requests(room))
 
 
 def test_what_a_part_says_cannot_pass_for_a_mark_of_ours(room: Room) -> None:

@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sheets import texts
-from unchunk.retrieval.marking import fence, gap_mark, rest_mark, tag_for
+from unchunk.retrieval.marking import fence, gap_mark, notes_mark, rest_mark, tag_for
 
 MARKS = [
     gap_mark(4, 7),
     gap_mark(4, 4),
     gap_mark(4, 3),
     rest_mark(4),
+    notes_mark(),
     gap_mark(4, 7, "8f3a"),
     "[doc_id:3]",
     "[9c1e-44:12, 9c1e-44:13]",
@@ -187,6 +188,8 @@ def test_marks_say_what_is_omitted() -> None:
     assert gap_mark(4, 4) == "[... chunk 4 omitted ...]"
     assert gap_mark(4, 7, "8f3a") == "[... chunks 4-7 omitted, mark 8f3a ...]"
     assert rest_mark(4) == "[... rest of chunk 4 omitted ...]"
+    assert notes_mark() == "[... rest of these notes omitted ...]"
+    assert notes_mark("8f3a") == "[... rest of these notes omitted, mark 8f3a ...]"
     assert fence("text") == "<<<evidence\ntext\nevidence>>>"
 
 

@@ -1,13 +1,14 @@
-"""Notes on parts of documents: what a model wrote of each, with its citations checked.
+"""Notes that a model wrote on parts of documents, with their citations checked.
 
 A citation of what is not in the part is dropped. Valid citations are rewritten in our own format,
 so that a model cannot forge one.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from unchunk.chat.citations import citations
 from unchunk.chat.context import BETWEEN, Context, citable, full_name, shown, words_of
@@ -17,20 +18,29 @@ from unchunk.domain import DocumentId
 from unchunk.ports import TokenUsage
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.fitting import most
-from unchunk.retrieval.marking import citation, fence, gap_mark, source_mark, tag_for
+from unchunk.retrieval.marking import (
+    citation,
+    fence,
+    gap_mark,
+    notes_mark,
+    source_mark,
+    tag_for,
+)
 from unchunk.text.sentences import sentence_starts
 
-# What a model is told to write of a part that says nothing on the question.
+# What a model is told to write on a part that says nothing on the question.
 NOTHING = "nothing"
 _NOTHING_SAID = "(It says nothing on the question.)"
+# The beginning of a sentence that is shorter than this says nothing.
+_SHORTEST = 20
 
 Piece = str | tuple[DocumentId, int]
-"""Words of a note, or the chunk that is cited behind them."""
+"""A sentence of the notes, or the chunk that is cited after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some chunks of a document, as many as a prompt holds: part `number` of `count`, from 1."""
+    """As many chunks of a document as fit in a prompt: part `number` of `count`, from 1."""
 
     number: int
     count: int
@@ -47,11 +57,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a model wrote of a part, and what it took; without `pieces` there was nothing to say."""
+    """What a model wrote on a part, the tokens that it took, and why it ended.
+
+    `is_cut` means that the end is missing. Without `pieces`, the part says nothing on the question,
+    or, with `is_cut`, none of its notes are left.
+    """
 
     part: Part
     pieces: tuple[Piece, ...] = ()
     usage: TokenUsage | None = None
+    finish: str = ""
+    is_cut: bool = False
 
     @property
     def cited(self) -> frozenset[tuple[DocumentId, int]]:
@@ -59,7 +75,7 @@ class Notes:
 
 
 def checked(text: str, part: Part) -> tuple[Piece, ...]:
-    """A model's words in pieces, without the citations of what the part does not have."""
+    """Split what a model wrote into pieces, without citations of what the part does not have."""
     if re.fullmatch(rf"\W*{NOTHING}\W*", text, re.IGNORECASE):
         return ()
     pieces: list[Piece] = []
@@ -75,14 +91,14 @@ def checked(text: str, part: Part) -> tuple[Piece, ...]:
 
 
 def _bracket(text: str, cited: Cited) -> tuple[int, int]:
-    """Where the whole bracket stands that a citation is in."""
+    """Find the start and the end of the brackets around a citation."""
     if text[cited.at] == "[":
         return cited.at, cited.end
     return text.rindex("[", 0, cited.at), text.index("]", cited.end) + 1
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The text, cut where it may have to be cut short."""
+    """Split a text into its sentences."""
     places = [0, *(at for at in sentence_starts(text) if 0 < at < len(text)), len(text)]
     for start, end in pairwise(places):
         if start < end:
@@ -95,25 +111,46 @@ def noted(
     notes: Sequence[Notes],
     fits: Callable[[str], bool],
 ) -> Context:
-    """Documents as they are, then the notes on parts, as much of each as fits.
+    """Render documents as they are, then as much of the notes on each part as fits.
 
-    A part that there are no notes of, because it could not be read, is marked as omitted.
+    All parts have the same room. What short notes leave of theirs goes to the longer ones, so that
+    long notes on one part leave the notes on the others alone. An omission mark stands where notes
+    were cut, and in place of the notes on a part that could not be read.
     """
-    longest = max((len(one.pieces) for one in notes), default=0)
-    written = {one.part.number: one for one in notes}
+    longest = max((_length(one.pieces) for one in notes), default=0)
 
-    def rendered(number: int) -> Context:
-        return _rendered(others, parts, {at: _short(it, number) for at, it in written.items()})
+    def rendered(limit: int) -> Context:
+        return _rendered(others, parts, {one.part.number: _short(one, limit) for one in notes})
 
-    return rendered(most(lambda n: fits(rendered(n).text), longest, longest))
+    return rendered(most(lambda limit: fits(rendered(limit).text), longest, longest))
 
 
-def _short(notes: Notes, number: int) -> Notes:
-    """The first pieces, and the citations right behind them."""
-    end = number
-    while end < len(notes.pieces) and not isinstance(notes.pieces[end], str):
-        end += 1
-    return replace(notes, pieces=notes.pieces[:end])
+def _length(pieces: Sequence[Piece]) -> int:
+    return sum(len(_piece(one)) for one in pieces)
+
+
+def _short(notes: Notes, limit: int) -> Notes:
+    """Keep about the first `limit` characters, and the citation right after them."""
+    ends = [0, *accumulate(len(_piece(one)) for one in notes.pieces)]
+    if ends[-1] <= limit:
+        return notes
+    number = bisect_right(ends, limit) - 1
+    used, kept, following = ends[number], [*notes.pieces[:number]], notes.pieces[number:]
+    # Half a sentence is better than leaving most of the room empty.
+    if isinstance(piece := following[0], str) and used < limit / 2:
+        beginning = _beginning(piece, limit - used)
+        if len(beginning) >= _SHORTEST:
+            kept, following = [*kept, beginning], following[1:]
+    # Without its citation, an answer could not cite what the sentence says.
+    if kept and isinstance(kept[-1], str) and following and not isinstance(following[0], str):
+        kept.append(following[0])
+    return replace(notes, pieces=tuple(kept), is_cut=True)
+
+
+def _beginning(text: str, length: int) -> str:
+    """Cut a text after a word; where there are no blanks, as in Chinese, after any character."""
+    end = next((at for at in range(length, length // 2, -1) if text[at].isspace()), length)
+    return text[:end].rstrip()
 
 
 def _rendered(
@@ -129,23 +166,29 @@ def _rendered(
 
 
 def _part(part: Part, notes: Notes | None, tag: str) -> str:
-    if notes is None:
-        written = gap_mark(part.first_chunk, part.last_chunk, tag)
-    else:
-        written = "".join(_piece(one, tag) for one in notes.pieces).strip() or _NOTHING_SAID
     coverage = part.document.chunk_coverage
     about = f"notes on part {part.number} of {part.count}"
-    return f"{source_mark(', '.join([full_name(part.document), about, coverage]), tag)}\n{written}"
+    heading = source_mark(", ".join([full_name(part.document), about, coverage]), tag)
+    return f"{heading}\n{_written(part, notes, tag)}"
 
 
-def _piece(piece: Piece, tag: str) -> str:
+def _written(part: Part, notes: Notes | None, tag: str) -> str:
+    if notes is None or (notes.is_cut and not notes.pieces):
+        return gap_mark(part.first_chunk, part.last_chunk, tag)
+    if not notes.pieces:
+        return _NOTHING_SAID
+    words = "".join(_piece(one, tag) for one in notes.pieces)
+    return f"{words} {notes_mark(tag)}".strip() if notes.is_cut else words.strip()
+
+
+def _piece(piece: Piece, tag: str = "") -> str:
     return piece if isinstance(piece, str) else f" {citation(*piece, tag)}"
 
 
 def cited_alone(
     documents: Sequence[ReconstructedDocument], cited: frozenset[tuple[DocumentId, int]]
 ) -> tuple[ReconstructedDocument, ...]:
-    """The documents with those of their chunks alone that an answer may cite."""
+    """Reduce documents to those of their chunks that an answer may cite."""
     return tuple(
         replace(
             one,

@@ -1,13 +1,13 @@
 """Documents that are longer than a prompt, read part by part by the model that answers.
 
-Where a question is about all of a document of which only an excerpt fits, its text is cut into
-parts at the borders of chunks. The model writes notes on each part by itself, and the answer is
-written from the notes.
+Where a question is about the whole of a document and only an excerpt fits, the text is cut into
+parts between chunks. The model writes notes on each part separately, and the answer is written
+from the notes.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil
 
@@ -29,12 +29,16 @@ from unchunk.retrieval.reconstruct import assemble as put_together
 from unchunk.retrieval.reconstruct import merge
 from unchunk.retrieval.shelf import Sheet
 
-# So many parts are read at once: more would wait for each other at most providers.
+# Maximum number of parts that are read at the same time: most providers would queue more of them.
 _AT_ONCE = 3
-# The most and the fewest words that notes on a part are asked for, however many parts there are.
+# Limits on how many words the notes on a part may have, however many parts there are.
 _MOST_WORDS, _FEWEST_WORDS = 400, 40
-# A word takes about as many of each.
+# Characters and tokens that a word takes, about.
 _CHARACTERS, _TOKENS = 8, 2
+_CUT_SHORT = {
+    "length": "the model reached its limit of tokens",
+    "filtered": "the provider's content filter stopped the model",
+}
 _ALL = "What is this document about?"
 _TASK = (
     "You read part {number} of {count}. Write notes on what this part says that helps to answer"
@@ -47,10 +51,10 @@ _TEMPLATE = "{instructions}\n\nCONTEXT:\n{context}\n\nQuestion: {question}"
 
 @dataclass(frozen=True, slots=True)
 class PartPlan:
-    """The parts that are read for an answer. `found` is what was found, with these documents whole.
+    """The parts that are read for an answer, and what it is written from.
 
-    `read` are those documents, `others` what is sent as it is. `fits` tells whether a context does,
-    and `assembled` makes the messages around one. Notes have at most about so many `words`.
+    `found` is what was found, with the documents of the parts (`read`) as a whole; `others` are
+    sent as they are. `fits` tells whether a context fits, and `assembled` makes messages of it.
     """
 
     parts: tuple[Part, ...]
@@ -63,7 +67,7 @@ class PartPlan:
 
     @property
     def words(self) -> int:
-        """So that the notes on all parts fit beside the other documents."""
+        """Choose how long notes may be, so that all of them fit beside the other documents."""
         amount = self.found.amount
         free = (amount.budget or 0) - amount.measure(render(self.others).text)
         each = _TOKENS if self.room.unit == "tokens" else _CHARACTERS
@@ -77,7 +81,7 @@ async def planned(
     room: Room,
     assembled: Callable[[Context], Sequence[Message]],
 ) -> tuple[PartPlan | None, Warned | None]:
-    """How to read the documents of which only an excerpt fits; None where none has to be read.
+    """Plan how to read documents of which only an excerpt fits; None if none has to be read.
 
     A warning says why they are not read although they should be.
     """
@@ -85,7 +89,7 @@ async def planned(
     limit = parts.manner.max_parts if limit is None else limit
     evidence, budget = found.evidence, found.amount.budget
     cut = [one for one in evidence.documents if one.kind == "excerpt"]
-    # A length that somebody chose for each document is one that they want.
+    # Whoever chose how long a document may be wants no more of it.
     is_free = found.amount.full_length is None
     if not (parts.model and parts.open_document and limit and cut and budget and is_free):
         return None, None
@@ -108,8 +112,8 @@ async def planned(
         return None, Warned(
             "parts",
             f"only an excerpt of {names} was used: reading all of it takes about {estimate} parts,"
-            f" and max_parts is {limit}; raise max_parts (a setting, a field of the request,"
-            " --max-parts) to have all of it read",
+            f" and max_parts is {limit}. To have all of it read, raise max_parts (a setting, a field"
+            " of the request, or --max-parts)",
         )
     if len(made) < 2:
         return None, None
@@ -123,9 +127,9 @@ async def planned(
 def _divided(
     opened: Sequence[tuple[ReconstructedDocument, Sheet]], fits: Callable[[str], bool], limit: int
 ) -> tuple[list[ReconstructedDocument], int]:
-    """The documents in parts that fit; or none, and how many there would be if that is too many.
+    """Divide documents into parts that fit; if there are too many, return none and an estimate.
 
-    A chunk that does not fit by itself cannot be read: then there are no parts at all.
+    If a single chunk does not fit, there are no parts at all, and the estimate is 0.
     """
     made: list[ReconstructedDocument] = []
     done, guess = 0, 1
@@ -151,7 +155,7 @@ def _fitting(
     fits: Callable[[str], bool],
     guess: int,
 ) -> int:
-    """How many of the chunks, from the first, make a part that fits."""
+    """Count how many chunks, from the first, fit as one part."""
 
     def is_short(number: int) -> bool:
         return fits(render([_shown(document, sheet, chunks[:number])]).text)
@@ -162,21 +166,21 @@ def _fitting(
 def _shown(
     document: ReconstructedDocument, sheet: Sheet, chosen: Sequence[int], kind: Kind = "passages"
 ) -> ReconstructedDocument:
-    """Some chunks of a document, under the name that the answer has for it."""
+    """Put some chunks of a document together, under the name that it has in the answer."""
     scores = {one.chunk_index: one.score for one in document.chunks if one.chunk_index in chosen}
     made = put_together(sheet, chosen, scores, kind)
     return replace(made, name=document.name, title=document.title, notes=document.notes)
 
 
 def _whole(document: ReconstructedDocument, sheet: Sheet) -> ReconstructedDocument:
-    """All of a document; an excerpt where the question's filters leave some of it out."""
+    """Put a document together; it is an excerpt if the question's filters exclude some of it."""
     chunks = sorted(sheet.pieces)
     is_whole = len(merge(sheet, chunks)) == 1 and len(chunks) == sheet.chunk_count
     return _shown(document, sheet, chunks, "full document" if is_whole else "excerpt")
 
 
 def _with_whole(found: Gathered, whole: Mapping[DocumentId, ReconstructedDocument]) -> Gathered:
-    """What was found, with whole documents in the places of their excerpts."""
+    """Replace excerpts by the whole documents."""
     evidence = replace(
         found.evidence,
         documents=tuple(whole.get(one.document, one) for one in found.evidence.documents),
@@ -189,7 +193,7 @@ def _with_whole(found: Gathered, whole: Mapping[DocumentId, ReconstructedDocumen
 
 
 class PartReader:
-    """Has a model read the parts. `error` is why none could be read, once all were tried."""
+    """Has a model read the parts. `error` is set if no part could be read."""
 
     def __init__(self, model: ChatModel, plan: PartPlan, asked: Asked) -> None:
         self._model, self._plan, self._asked = model, plan, asked
@@ -198,55 +202,70 @@ class PartReader:
         self.error: UnchunkError | None = None
 
     async def events(self) -> AsyncGenerator[Event, None]:
-        """Tells of each part when it begins; closing it stops the model."""
-        begun: asyncio.Queue[Part] = asyncio.Queue()
-        free = asyncio.Semaphore(_AT_ONCE)
+        """Read all parts, and report each of them when it begins; closing this stops the model.
 
-        async def read(part: Part) -> Notes:
-            async with free:
-                begun.put_nowait(part)
-                return await self._read(part)
-
-        tasks = [asyncio.create_task(read(one)) for one in self._plan.parts]
+        If a part fails because the provider is unavailable, no other part begins until one has
+        been read: each of them might have to wait just as long for the same error.
+        """
+        waiting = deque(self._plan.parts)
+        reading: dict[asyncio.Task[Notes], Part] = {}
         try:
-            for _ in tasks:
-                part = await begun.get()
-                yield _reading(part)
-            for task, part in zip(tasks, self._plan.parts, strict=True):
-                try:
-                    self._notes.append(await task)
-                except UnchunkError as error:
-                    self.error = error
-                    yield Warned("part-unread", f"{_named(part)} could not be read: {error}")
+            while reading or (waiting and not self._is_unavailable):
+                while waiting and len(reading) < _AT_ONCE and not self._is_unavailable:
+                    part = waiting.popleft()
+                    reading[asyncio.create_task(self._read(part))] = part
+                    yield _reading(part)
+                done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+                for task in sorted(done, key=lambda it: reading[it].number):
+                    if warning := self._finished(task, reading.pop(task)):
+                        yield warning
         finally:
-            for task in tasks:
+            for task in reading:
                 task.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*reading, return_exceptions=True)
         if self._notes:
             self.error = None
+        elif waiting:
+            yield _given_up(waiting[0], waiting[-1])
+
+    @property
+    def _is_unavailable(self) -> bool:
+        return isinstance(self.error, ProviderUnavailableError) and not self._notes
+
+    def _finished(self, task: asyncio.Task[Notes], part: Part) -> Warned | None:
+        """Keep the notes on a part, or its error; warn if the answer has less than all of it."""
+        try:
+            notes = task.result()
+        except UnchunkError as error:
+            self.error = error
+            return Warned("part-unread", f"{_named(part)} could not be read: {error}")
+        self._notes.append(notes)
+        if notes.finish not in _CUT_SHORT:
+            return None
+        why = _CUT_SHORT[notes.finish]
+        return Warned("part-cut", f"the notes on {_named(part)} are not complete: {why}")
 
     def context(self) -> Context:
-        """The notes on all parts, as they are sent to have the answer written."""
+        """Render the notes on all parts, from which the answer is written."""
         plan = self._plan
         return noted(plan.others, plan.parts, self._notes, plan.fits)
 
     @property
     def citable(self) -> tuple[ReconstructedDocument, ...]:
-        """The documents with the chunks that the answer may cite: those that the notes do."""
+        """The documents, with only those chunks that the notes cite: the answer may cite these."""
         plan = self._plan
         cited = frozenset[tuple[DocumentId, int]]().union(*(one.cited for one in self._notes))
         read = {one.document: one for one in cited_alone(plan.read, cited)}
         return tuple(read.get(one.document, one) for one in plan.found.evidence.documents)
 
     def with_usage(self, usage: TokenUsage | None) -> TokenUsage | None:
-        """What reading and writing took; None where the provider did not tell all of it."""
+        """Add up the tokens of all calls; None if the provider did not count those of one."""
         every = [usage, *(one.usage for one in self._notes)]
-        told = [one for one in every if one is not None]
-        if len(told) < len(every):
+        known = [one for one in every if one is not None]
+        if len(known) < len(every):
             return None
         return TokenUsage(
-            sum(one.prompt_tokens for one in told), sum(one.completion_tokens for one in told)
+            sum(one.prompt_tokens for one in known), sum(one.completion_tokens for one in known)
         )
 
     async def _read(self, part: Part) -> Notes:
@@ -266,10 +285,11 @@ class PartReader:
         if not said.strip():
             why = f" (it ended with {finish!r})" if finish else ""
             raise ProviderUnavailableError(f"the model returned empty notes{why}")
-        return Notes(part, await asyncio.to_thread(checked, said, part), usage)
+        pieces = await asyncio.to_thread(checked, said, part)
+        return Notes(part, pieces, usage, finish, is_cut=bool(pieces) and finish in _CUT_SHORT)
 
     def _messages(self, part: Part) -> Sequence[Message]:
-        """The part and the question, and nothing of the conversation or of other parts."""
+        """Ask the question about a part, without the conversation and without other parts."""
         task = _TASK.format(number=part.number, count=part.count, words=self._words)
         [question] = untagged([self._asked.request.messages[-1]])
         plan = self._plan.found.evidence.plan
@@ -281,7 +301,7 @@ class PartReader:
 
 
 def _question(plan: QueryPlan) -> str:
-    """The question so that it can be understood without the conversation."""
+    """Phrase the question so that it can be understood without the conversation."""
     about = f" ({plan.search_text})" if plan.search_text not in plan.question else ""
     return f"{plan.question}{about}" if plan.question else _ALL
 
@@ -303,11 +323,21 @@ def _named(part: Part) -> str:
     return f"part {part.number} of {part.count} ({part.document.name}, {chunks})"
 
 
+def _given_up(first: Part, last: Part) -> Warned:
+    """Name the parts that nobody tried to read."""
+    numbers = f"part {first.number}" if first is last else f"parts {first.number} to {last.number}"
+    return Warned(
+        "part-unread",
+        f"the model was not asked to read {numbers} of {last.count}, because it could read none of"
+        " the parts before",
+    )
+
+
 def unread(plan: PartPlan) -> Iterator[Warned]:
-    """What is said where an answer is only explained: its parts are not read for that."""
+    """Say that an answer would be written from parts, where it is only explained."""
     names = ", ".join(one.name for one in plan.read)
     yield Warned(
         "parts",
-        f"to answer, the model reads {names} in {len(plan.parts)} parts; what is shown here is"
-        " sent where max_parts is 0",
+        f"to answer, the model reads {names} in {len(plan.parts)} parts; the prompt shown here is"
+        " the one that is sent if max_parts is 0",
     )

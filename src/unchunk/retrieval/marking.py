@@ -126,6 +126,11 @@ def rest_mark(
     return _mark(f"rest of chunk {chunk}{behind} omitted", tag, outline)
 
 
+def notes_mark(tag: str = "") -> str:
+    """Mark where notes on a document end before their time."""
+    return _mark("rest of these notes omitted", tag)
+
+
 def source_mark(words: str, tag: str = "") -> str:
     """What stands before a document's text; `words` are such as `named` gives."""
     return f"[Source: {words}, mark {tag}]" if tag else f"[Source: {words}]"
