@@ -35,7 +35,9 @@ def citations_in(text: str) -> list[str]:
 
 
 def reader(
-    note: Callable[[int, str], str] | None = None, said: str = "", **parts: Behaviour
+    note: Callable[[int, str], str] | None = None,
+    said: str | Behaviour = "",
+    **parts: Behaviour,
 ) -> Behaviour:
     """Notes on each part, which cite its first chunk, and an answer with the notes' citations.
 
@@ -48,7 +50,10 @@ def reader(
         part = part_of(exchange.request)
         if part is None:
             cited = " ".join(citations_in(prompt))
-            await answer(said or f"All crates were found. {cited}")(exchange)
+            usual = (
+                answer(said or f"All crates were found. {cited}") if isinstance(said, str) else said
+            )
+            await usual(exchange)
             return
         number, _ = part
         if own := parts.get(f"part{number}"):

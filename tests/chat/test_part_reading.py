@@ -14,7 +14,7 @@ from adapters.llm.scripted import Behaviour, Exchange, answer, error, hang, hang
 from chat.reading import book, citations_in, part_of, prompt_of, reader
 from chat.rooms import Room, codes, events_of, kinds
 from unchunk.adapters.llm.openai import OpenAIChatModel
-from unchunk.chat.events import Answer, Event, ReadingPart, Warned, gather
+from unchunk.chat.events import Answer, Event, ReadingPart, gather
 from unchunk.chat.request import NEW, ChatRequest, question
 from unchunk.engine import Engine
 from unchunk.text.tokens import get_encoding
@@ -147,6 +147,21 @@ def test_a_part_that_cannot_be_read_is_named_and_the_others_count(room: Room) ->
     assert re.search(r"notes on part 2 of .*\n\[\.\.\. chunks? [\d-]+ omitted", final)
 
 
+def test_where_a_chunk_is_longer_than_the_room_a_warning_says_so(room: Room) -> None:
+    text = "\n\n".join(f"Crate {at} was found. " * 40 for at in range(9))
+    found = gather(told(room, texts={"log.md": text}, max_context_chars=500))
+    [warning] = [one.message for one in found.warnings if one.code == "parts"]
+    assert "a single chunk is longer than the room for context" in warning
+
+
+def test_quotes_in_place_of_an_answer_from_notes_cite_what_they_quote(room: Room) -> None:
+    always(room, reader(lambda number, _: f"Note {number}.", refuse(400, error("no such luck"))))
+    found = gather(told(room))
+    assert found.finish == "extractive"
+    assert {one.state for one in found.citations} <= {"cited", "context"}
+    assert "citation" not in codes(found)
+
+
 def test_where_no_part_can_be_read_the_answer_is_quotes_and_the_error_says_why(room: Room) -> None:
     always(room, refuse(400, error("no such luck")))
     found = gather(told(room))
@@ -167,10 +182,10 @@ def test_a_provider_that_is_unavailable_is_not_asked_to_read_all_the_other_parts
     found = gather(events)
     assert found.finish == "extractive"
     assert found.citations
-    *failed, others = [one.message for one in found.warnings if one.code == "part-unread"]
-    assert len(failed) == len(begun)
+    [warning] = [one.message for one in found.warnings if one.code == "part-unread"]
     first, count = len(begun) + 1, begun[0].parts
-    assert f"not asked to read parts {first} to {count} of {count}, because" in others
+    assert warning.startswith(f"parts {', '.join(map(str, range(1, first)))} of {count} (log.md)")
+    assert f"not asked to read parts {first} to {count} of {count}, because" in warning
 
 
 def test_a_part_that_is_read_shows_that_the_provider_is_there_after_all(room: Room) -> None:
@@ -180,18 +195,12 @@ def test_a_part_that_is_read_shows_that_the_provider_is_there_after_all(room: Ro
         await asyncio.to_thread(failed.wait, 60)
         await answer("Late notes")(exchange)
 
-    async def ask(engine: Engine) -> list[Event]:
-        await engine.add(room.home.file("log.md", book(36)))
-        events = []
-        async with aclosing(engine.chat(ChatRequest(question(SUMMARY)))) as stream:
-            async for event in stream:
-                events.append(event)
-                if isinstance(event, Warned) and event.code == "part-unread":
-                    failed.set()
-        return events
+    async def busy(exchange: Exchange) -> None:
+        await named("busy")(exchange)
+        failed.set()
 
-    always(room, reader(part1=named("busy"), part2=late, part3=late))
-    events = room.run(ask, max_context_chars=BUDGET, chat_timeout=60.0)
+    always(room, reader(part1=busy, part2=late, part3=late))
+    events = told(room, texts={"log.md": book(36)}, chat_timeout=60.0)
     assert len(reading(events)) == reading(events)[0].parts
     found = gather(events)
     assert codes(found).count("part-unread") == 1
@@ -206,7 +215,7 @@ def test_notes_that_the_provider_cut_short_are_named_and_marked(room: Room) -> N
     found = gather(told(room))
     [warning] = [one for one in found.warnings if one.code == "part-cut"]
     assert re.match(
-        r"the notes on part 2 of \d+ \(log\.md, chunks .*limit of tokens", warning.message
+        r"part 2 of \d+ \(log\.md, chunks .*\) has incomplete notes: .*limit", warning.message
     )
     final = prompt_of(room.server.asked[-1])
     assert final.count("[... rest of these notes omitted ...]") == 1

@@ -27,6 +27,12 @@ class Draft:
         self.usage: TokenUsage | None = None
         self.error: UnchunkError | None = None
 
+    def anew(self, documents: Sequence[ReconstructedDocument]) -> "Draft":
+        """Begin again after an error, with other documents to cite."""
+        made = Draft(documents)
+        made.finish, made.usage, made.error = self.finish, self.usage, self.error
+        return made
+
     @property
     def text(self) -> str:
         return "".join(self._pieces)

@@ -108,20 +108,26 @@ async def planned(
         return found.amount.measure(text) <= budget
 
     made, estimate = await asyncio.to_thread(_divided, opened, fits, limit)
-    if not made and estimate:
-        return None, Warned(
-            "parts",
-            f"only an excerpt of {names} was used: reading all of it takes about {estimate} parts,"
-            f" and max_parts is {limit}. To have all of it read, raise max_parts (a setting, a field"
-            " of the request, or --max-parts)",
-        )
     if len(made) < 2:
-        return None, None
+        why = f"only an excerpt of {names} was used: {_too_long(estimate, limit)}"
+        return None, Warned("parts", why) if opened and not made else None
     numbered = tuple(Part(at, len(made), one) for at, one in enumerate(made, 1))
     whole = {one.document: _whole(one, sheet) for one, sheet in opened}
     others = tuple(one for one in evidence.documents if one.document not in whole)
     found = _with_whole(found, whole)
     return PartPlan(numbered, found, tuple(whole.values()), others, fits, assembled, room), None
+
+
+def _too_long(estimate: int, limit: int) -> str:
+    if estimate:
+        return (
+            f"reading all of it takes about {estimate} parts, and max_parts is {limit}. To have all"
+            " of it read, raise max_parts (a setting, a field of the request, or --max-parts)"
+        )
+    return (
+        "a single chunk is longer than the room for context, so no part can be read. Raise"
+        " max_context_chars, or use a model with a larger window"
+    )
 
 
 def _divided(
@@ -199,6 +205,8 @@ class PartReader:
         self._model, self._plan, self._asked = model, plan, asked
         self._words = plan.words
         self._notes: list[Notes] = []
+        self._unread: list[tuple[Part, str]] = []
+        self._cut: list[tuple[Part, str]] = []
         self.error: UnchunkError | None = None
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -216,34 +224,35 @@ class PartReader:
                     reading[asyncio.create_task(self._read(part))] = part
                     yield _reading(part)
                 done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
-                for task in sorted(done, key=lambda it: reading[it].number):
-                    if warning := self._finished(task, reading.pop(task)):
-                        yield warning
+                for task in done:
+                    self._finished(task, reading.pop(task))
         finally:
             for task in reading:
                 task.cancel()
             await asyncio.gather(*reading, return_exceptions=True)
         if self._notes:
             self.error = None
-        elif waiting:
-            yield _given_up(waiting[0], waiting[-1])
+        if self._unread:
+            told = [*_by_reason("could not be read", self._unread), *_given_up(waiting)]
+            yield Warned("part-unread", "; ".join(told))
+        if self._cut:
+            yield Warned("part-cut", "; ".join(_by_reason("has incomplete notes", self._cut)))
 
     @property
     def _is_unavailable(self) -> bool:
         return isinstance(self.error, ProviderUnavailableError) and not self._notes
 
-    def _finished(self, task: asyncio.Task[Notes], part: Part) -> Warned | None:
-        """Keep the notes on a part, or its error; warn if the answer has less than all of it."""
+    def _finished(self, task: asyncio.Task[Notes], part: Part) -> None:
+        """Keep the notes on a part, or its error."""
         try:
             notes = task.result()
         except UnchunkError as error:
             self.error = error
-            return Warned("part-unread", f"{_named(part)} could not be read: {error}")
+            self._unread.append((part, str(error)))
+            return
         self._notes.append(notes)
-        if notes.finish not in _CUT_SHORT:
-            return None
-        why = _CUT_SHORT[notes.finish]
-        return Warned("part-cut", f"the notes on {_named(part)} are not complete: {why}")
+        if notes.finish in _CUT_SHORT:
+            self._cut.append((part, _CUT_SHORT[notes.finish]))
 
     def context(self) -> Context:
         """Render the notes on all parts, from which the answer is written."""
@@ -318,19 +327,32 @@ def _reading(part: Part) -> ReadingPart:
     )
 
 
-def _named(part: Part) -> str:
-    chunks = f"chunks {part.first_chunk}-{part.last_chunk}"
-    return f"part {part.number} of {part.count} ({part.document.name}, {chunks})"
+def _by_reason(what: str, reasons: Sequence[tuple[Part, str]]) -> Iterator[str]:
+    """Say what became of the parts, one statement for each reason."""
+    by_reason: dict[str, list[Part]] = {}
+    for part, reason in sorted(reasons, key=lambda it: it[0].number):
+        by_reason.setdefault(reason, []).append(part)
+    for reason, parts in by_reason.items():
+        first, count = parts[0], parts[0].count
+        if len(parts) == 1:
+            chunks = f"chunks {first.first_chunk}-{first.last_chunk}"
+            yield f"part {first.number} of {count} ({first.document.name}, {chunks}) {what}: {reason}"
+        else:
+            numbers = ", ".join(f"{part.number}" for part in parts)
+            names = ", ".join(dict.fromkeys(part.document.name for part in parts))
+            plural = what.replace("has", "have")
+            yield f"parts {numbers} of {count} ({names}) {plural}: {reason}"
 
 
-def _given_up(first: Part, last: Part) -> Warned:
+def _given_up(parts: Sequence[Part]) -> Iterator[str]:
     """Name the parts that nobody tried to read."""
-    numbers = f"part {first.number}" if first is last else f"parts {first.number} to {last.number}"
-    return Warned(
-        "part-unread",
-        f"the model was not asked to read {numbers} of {last.count}, because it could read none of"
-        " the parts before",
-    )
+    if parts:
+        first, last = parts[0], parts[-1]
+        some = f"part {first.number}" if first is last else f"parts {first.number} to {last.number}"
+        yield (
+            f"the model was not asked to read {some} of {last.count}, because it could read none of"
+            " the parts before"
+        )
 
 
 def unread(plan: PartPlan) -> Iterator[Warned]:

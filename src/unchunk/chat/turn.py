@@ -98,6 +98,8 @@ async def _events(
         for event in draft.fail(task.found.failure):
             yield event
     if draft.is_empty and task.found is not None:
+        # Quotes are of the documents, whatever notes on them were read.
+        draft = answering.draft = draft.anew(task.documents)
         for event in draft.quote(*await _instead(parts, asked, task.found, draft.error)):
             yield event
     if draft.is_empty and draft.error is not None:
