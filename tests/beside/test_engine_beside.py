@@ -1,6 +1,7 @@
 """An engine beside a server, over a real line to it."""
 
 import asyncio
+import copy
 import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -200,6 +201,18 @@ def test_an_answer_is_the_same_as_without_a_server() -> None:
     [(asked, owner, name)] = engine.asked
     assert (asked, owner) == (ASKED, "local")
     assert name
+
+
+def test_a_copy_of_an_engine_is_an_engine_and_what_is_private_is_not_passed_on(home: Home) -> None:
+    async def work(engine: EngineBeside) -> None:
+        both: tuple[Any, ...] = (engine, engine._connected())
+        for one in both:
+            assert await copy.copy(one).documents() == []
+            assert not hasattr(one, "__len__")
+            with pytest.raises(AttributeError, match="_parts"):
+                one._parts  # noqa: B018 - looking is what fails
+
+    run(home, running("http://127.0.0.1:9"), work)
 
 
 def test_whoever_leaves_off_stops_the_answer() -> None:
