@@ -27,12 +27,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # No command reads the `.env` of the folder that the tests are started in, nor keeps what is in
+    # it in this process. `dotenv_enabled` is for tests of just that.
+    os.environ["PYTHON_DOTENV_DISABLED"] = "1"
     # What runs in the background of a script ignores an interrupt, and so would all that it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--stack") == "cluster":
         from cluster import suite
 
         config.pluginmanager.register(suite)
+
+
+@pytest.fixture
+def dotenv_enabled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have commands read `.env`, and forget what they read when the test is over."""
+    before = dict(os.environ)
+    monkeypatch.delenv("PYTHON_DOTENV_DISABLED")
+    yield
+    os.environ.clear()
+    os.environ.update(before)
 
 
 @pytest.fixture(scope="session")

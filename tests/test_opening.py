@@ -33,7 +33,7 @@ def test_an_error_inside_a_context_ends_the_context_and_is_raised(
 ) -> None:
     with unchunk.open(tmp_path, embedder="hashing") as library:
         library.add(EXAMPLES / "haiku.md")
-        blobs = library._engine._parts.blobs  # type: ignore[union-attr] # it is an engine's
+        blobs = library._engine._engine._parts.blobs  # type: ignore[union-attr] # it is an engine's
         local, ended = blobs.local, []
 
         @asynccontextmanager

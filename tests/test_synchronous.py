@@ -1,6 +1,7 @@
 """The engine without `await`: what an interrupt, a close and a forgotten stream do to it."""
 
 import asyncio
+import copy
 import gc
 import signal
 import sys
@@ -73,6 +74,13 @@ def test_a_stream_ends_when_it_is_left_off(recwarn: pytest.WarningsRecorder) -> 
     del late
     gc.collect()
     assert not recwarn.list
+
+
+def test_a_copy_asks_the_same_engine() -> None:
+    with SynchronousEngine(Counting.opened) as engine:
+        assert copy.copy(engine).ended is engine.ended
+        with pytest.raises(AttributeError, match="_hidden"):
+            engine._hidden  # noqa: B018 - looking is what fails
 
 
 class Hasty(Future[Any]):

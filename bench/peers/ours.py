@@ -110,7 +110,9 @@ class Ours(Player):
 
     @property
     def _parts(self) -> Any:  # noqa: ANN401
-        return self._lib._parts  # type: ignore[union-attr]  # noqa: SLF001 -- no public way is by one alone
+        # `unchunk.open` gives an engine that hands work to a server, if there is one.
+        engine: Any = getattr(self._lib, "_engine", self._lib)
+        return engine._parts  # noqa: SLF001 -- no public way is by one alone
 
     def ask(self, way: str, questions: Sequence[str]) -> list[Any]:
         async def ask() -> list[Any]:

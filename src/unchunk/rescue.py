@@ -1,4 +1,4 @@
-"""Files out of OpenAI vector stores, for scripts: under the names of the first specification."""
+"""Functions for scripts that get files out of OpenAI vector stores, as first specified."""
 
 import asyncio
 import sys
@@ -25,10 +25,10 @@ _STATUS: Mapping[LostStatus, str] = {"ready": "completed", "in progress": "in_pr
 
 @dataclass
 class RAGTextRetrievalParams:
-    """`only_these_filenames` holds names or ids of files; none means all of them.
+    """What to retrieve, and how; `only_these_filenames` holds names or ids, or nothing for all.
 
-    `calibrate="first-pair"` measures one overlap on the first two chunks and cuts it off all
-    others, as was first specified; with windows of tokens next to no file comes back by it.
+    `calibrate="first-pair"` measures the overlap of the first two chunks and removes as much from
+    all others, as was first specified; it is wrong for nearly all files that were cut by tokens.
     `verify` reads each file back, cuts it again and compares.
     """
 
@@ -43,7 +43,7 @@ class RAGTextRetrievalParams:
 
 @dataclass
 class ReconstructionResult:
-    """A file that was written. `confidence` is that of its least sure joint."""
+    """A file that was written. `confidence` is the lowest of all places where chunks meet."""
 
     filename: str
     original_file_id: str
@@ -57,7 +57,7 @@ class ReconstructionResult:
 class VectorStoreFile:
     """A file of a vector store; `status` is one of OpenAI's, such as "completed".
 
-    Where the server does not tell its name, `filename` is its id.
+    If the server does not give its name, `filename` is its id.
     """
 
     id: str
@@ -75,7 +75,7 @@ class VectorStoreChunk:
 
 
 class VectorStoreFileContents(TypedDict):
-    """A file with its chunks, which are none unless its status is "completed"."""
+    """A file with its chunks; there are none unless its status is "completed"."""
 
     file: VectorStoreFile
     chunks: list[VectorStoreChunk]
@@ -86,7 +86,7 @@ def get_vector_store_file_content(
 ) -> list[VectorStoreChunk]:
     """Get the chunks of one file, in order, from all pages of its content.
 
-    Blocks until all are here, and takes any client that `retrieve_and_reconstruct_files` takes.
+    Blocks until all have arrived. Takes any client that `retrieve_and_reconstruct_files` takes.
     """
     if file_id.strip() in ("", ".", ".."):
         raise InvalidInputError(f"{file_id!r} is not a file id: these look like file-...")
@@ -98,8 +98,8 @@ def get_all_vector_store_file_contents(
 ) -> list[VectorStoreFileContents]:
     """Get all files of a vector store, each with its chunks; all of it is held in memory.
 
-    Raises if the content of one file cannot be had; `retrieve_and_reconstruct_files` goes on
-    without that file. Blocks until all are here.
+    Raises if the content of a file cannot be retrieved; `retrieve_and_reconstruct_files` goes on
+    without that file. Blocks until all have arrived.
     """
     return _run(_from_store(client, vs_id, _contents))
 
@@ -107,14 +107,14 @@ def get_all_vector_store_file_contents(
 def retrieve_and_reconstruct_files(
     client: "OpenAI | AsyncOpenAI", params: RAGTextRetrievalParams
 ) -> list[ReconstructionResult]:
-    """Get the files of a vector store back from their chunks, and tell of it on standard output.
+    """Put the files of a vector store together from their chunks; print the progress.
 
-    `client` is `OpenAI`, `AzureOpenAI`, or one of their asynchronous twins, whose settings are used
-    with connections of their own. Its `max_retries` and `timeout` hold for every request. Files
-    that are not ready or cannot be had are told of, stand in `recovery.json`, and are left out of
-    the result. Called again after an interruption, it goes on.
+    `client` is `OpenAI`, `AzureOpenAI`, or one of their asynchronous versions; its settings are used
+    with new connections, and its `max_retries` and `timeout` hold for every request. Files that are
+    not ready or cannot be retrieved are named, listed in `recovery.json`, and missing in the result.
+    Called again after an interruption, it continues.
 
-    It blocks until all is done, in a running event loop, too: call it in a thread there.
+    Blocks until everything is done, also in a running event loop: call it in a thread there.
     """
     work = partial(_retrieved, params=params)
     return _run(_from_store(client, params.vector_store_id, work))
@@ -147,7 +147,14 @@ async def _contents(store: LostFiles) -> list[VectorStoreFileContents]:
         async with slots:
             return await _chunks(store, file) if file.status == "ready" else []
 
-    found = await asyncio.gather(*map(chunks, files))
+    tasks = [asyncio.ensure_future(chunks(file)) for file in files]
+    try:
+        found = await asyncio.gather(*tasks)
+    finally:
+        # After the first failure, the others would go on while the store is closed.
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
     return [
         {"file": _described(file), "chunks": its} for file, its in zip(files, found, strict=True)
     ]

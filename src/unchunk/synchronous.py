@@ -61,6 +61,9 @@ class SynchronousEngine:
             raise
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the engine has
+        if name.startswith("_"):
+            # `copy` and others look for such methods before there is an engine to ask.
+            raise AttributeError(name)
         found = getattr(self._engine, name)
         if not callable(found):
             return found

@@ -1,6 +1,7 @@
 """An engine beside a server, over a real line to it."""
 
 import asyncio
+import copy
 import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -16,7 +17,8 @@ from server.scripted import Scripted, Served, answer, eventually, serving
 from unchunk.beside.engine import EngineBeside
 from unchunk.beside.remote import RemoteEngine
 from unchunk.beside.running import Running
-from unchunk.chat.events import Event, gather
+from unchunk.chat.events import Event, Used, gather
+from unchunk.chat.explaining import Explanation
 from unchunk.chat.request import ChatRequest, question
 from unchunk.engine import Engine
 from unchunk.errors import (
@@ -200,6 +202,47 @@ def test_an_answer_is_the_same_as_without_a_server() -> None:
     [(asked, owner, name)] = engine.asked
     assert (asked, owner) == (ASKED, "local")
     assert name
+
+
+class Explained(Scripted):
+    """One that explains, too."""
+
+    async def explain(
+        self,
+        request: ChatRequest,
+        *,
+        owner: str,
+        request_id: str = "",
+        before_turn: int | None = None,
+    ) -> Explanation:
+        self.asked.append((request, owner, request_id))
+        assert before_turn == 2
+        return Explanation(None, (), "", Used(0, None, "characters"))
+
+
+def test_calls_have_the_id_of_the_request_that_they_are_for() -> None:
+    engine = Explained()
+
+    async def work() -> None:
+        async with scripted(engine, served) as near:
+            await near.ask(ASKED, request_id="trace-7")
+            await near.explain(ASKED, request_id="trace-8", before_turn=2)
+
+    with serving(engine.engine, Options(run_secret=SECRET)) as served:
+        asyncio.run(work())
+    assert [name for *_, name in engine.asked] == ["trace-7", "trace-8"]
+
+
+def test_a_copy_of_an_engine_is_an_engine_and_what_is_private_is_not_passed_on(home: Home) -> None:
+    async def work(engine: EngineBeside) -> None:
+        both: tuple[Any, ...] = (engine, engine._connected())
+        for one in both:
+            assert await copy.copy(one).documents() == []
+            assert not hasattr(one, "__len__")
+            with pytest.raises(AttributeError, match="_parts"):
+                one._parts  # noqa: B018 - looking is what fails
+
+    run(home, running("http://127.0.0.1:9"), work)
 
 
 def test_whoever_leaves_off_stops_the_answer() -> None:

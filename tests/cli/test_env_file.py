@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,15 +13,12 @@ from unchunk.cli.environment import load_env_file
 
 
 @pytest.fixture(autouse=True)
-def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty working directory, and an environment that is as before when the test is over."""
+def _place(tmp_path: Path, dotenv_enabled: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty working directory, and no variables of ours."""
+    assert dotenv_enabled is None
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("UNCHUNK_")]:
         monkeypatch.delenv(name)
-    before = dict(os.environ)
-    yield
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def listed() -> str:
@@ -34,12 +30,12 @@ def listed() -> str:
 def test_quotes_comments_and_other_variables_are_read_as_usual(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = ["# mine", "export A_NAME='one two' # said", 'B_NAME="${A_NAME}!"', "", "C_NAME=", "D"]
+    lines = ["# mine", "export RAG_A='one two' # said", 'RAG_B="${RAG_A}!"', "", "RAG_C=", "RAG_D"]
     Path(".env").write_text("\ufeff" + "\r\n".join(lines), "utf-8")
     load_env_file()
-    found = {name: os.environ.get(f"{name}_NAME") for name in "ABC"}
+    found = {name: os.environ.get(f"RAG_{name}") for name in "ABC"}
     assert found == {"A": "one two", "B": "one two!", "C": ""}
-    assert "D" not in os.environ
+    assert "RAG_D" not in os.environ
     assert capsys.readouterr().err == ""
     assert list(tmp_path.iterdir()) == [tmp_path / ".env"]
 
@@ -70,16 +66,16 @@ def test_a_line_that_is_no_variable_is_named_and_left_out(tmp_path: Path) -> Non
 
 
 def test_a_value_that_no_variable_can_hold_is_left_out() -> None:
-    Path(".env").write_text("A_NAME=\0\nB_NAME=two\n")
+    Path(".env").write_text("RAG_A=\0\nRAG_B=two\n")
     load_env_file()
-    assert os.environ.get("A_NAME") is None
-    assert os.environ["B_NAME"] == "two"
+    assert os.environ.get("RAG_A") is None
+    assert os.environ["RAG_B"] == "two"
 
 
 def test_a_file_that_cannot_be_read_is_told_and_a_folder_is_none(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    Path(".env").write_bytes(b"A_NAME=\xff\n")
+    Path(".env").write_bytes(b"RAG_A=\xff\n")
     load_env_file()
     assert capsys.readouterr().err == (
         "Warning: .env is ignored, because it cannot be read: it is not UTF-8\n"
@@ -91,26 +87,85 @@ def test_a_file_that_cannot_be_read_is_told_and_a_folder_is_none(
 
 
 def test_only_commands_read_it() -> None:
-    Path(".env").write_text("A_NAME=one\n")
-    script = "import os, unchunk; unchunk.stitch_chunks([], 0); unchunk.open; print('A_NAME' in os.environ)"
+    Path(".env").write_text("RAG_A=one\n")
+    script = "import os, unchunk; unchunk.stitch_chunks([], 0); unchunk.open; print('RAG_A' in os.environ)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
 
 
-@pytest.mark.parametrize("name", ["PYTHONPATH", "PATH", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES"])
-def test_what_decides_which_code_is_run_is_not_taken_from_it(
-    name: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PYTHONPATH",
+        "PATH",
+        "LD_PRELOAD",
+        "DYLD_INSERT_LIBRARIES",
+        "OPENSSL_CONF",
+        "AWS_CONFIG_FILE",
+        "HTTPS_PROXY",
+        "SSL_CERT_FILE",
+        "XUNCHUNK_HOME",
+        "unchunk_home",
+        "DATABASE_URL",
+    ],
+)
+def test_variables_that_are_not_ours_are_not_taken_from_it(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = os.environ.get(name)
-    os.environ.pop(name, None)
-    Path(".env").write_text(f"{name}=./hostile\nA_NAME=one\n")
+    """Some of them decide which code is run."""
+    monkeypatch.delenv(name, raising=False)
+    Path(".env").write_text(f"{name}=./hostile\nRAG_A=one\n")
     load_env_file()
     assert name not in os.environ
-    assert os.environ["A_NAME"] == "one"
-    assert capsys.readouterr().err == (
-        f"Warning: .env: {name} is ignored, because it decides which code is run\n"
+    assert os.environ["RAG_A"] == "one"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "UNCHUNK_CHAT_URL",
+        "RAG_TOP_K",
+        "CHUNKENIZER_API_URL",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "OPENAI_API_VERSION",
+        "AZURE_OPENAI_ENDPOINT",
+        "AZURE_OPENAI_API_KEY",
+        "AZURE_OPENAI_AD_TOKEN",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_REGION",
+        "PGPASSWORD",
+    ],
+)
+def test_our_variables_and_those_of_providers_are_taken_from_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(name, raising=False)
+    Path(".env").write_text(f"{name}=one\n")
+    load_env_file()
+    assert os.environ[name] == "one"
+
+
+def test_any_variable_can_be_part_of_a_value_and_real_ones_go_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("A_PORT", "1")
+    Path(".env").write_text(
+        "A_HOST=here\nA_PORT=2\nUNCHUNK_CHAT_URL=http://${A_HOST}:${A_PORT}/${A_PATH:-v1}\n"
     )
-    if before is not None:
-        os.environ[name] = before
+    load_env_file()
+    assert os.environ["UNCHUNK_CHAT_URL"] == "http://here:1/v1"
+    assert "A_HOST" not in os.environ
+
+
+@pytest.mark.parametrize(("value", "reads"), [("1", False), ("Yes", False), ("0", True)])
+def test_it_can_be_turned_off(value: str, monkeypatch: pytest.MonkeyPatch, *, reads: bool) -> None:
+    monkeypatch.setenv("PYTHON_DOTENV_DISABLED", value)
+    Path(".env").write_text("RAG_A=one\n")
+    load_env_file()
+    assert ("RAG_A" in os.environ) is reads

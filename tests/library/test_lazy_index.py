@@ -4,6 +4,8 @@ import asyncio
 import gc
 import os
 import signal
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -52,10 +54,26 @@ def test_calls_under_way_end_before_it_closes(
 
 
 def stop(pid: int) -> None:
-    """Stop a process. Its threads go on for a moment, on a busy machine for longer."""
+    """Stop a process, and wait until all of its threads have stopped."""
     os.kill(pid, signal.SIGSTOP)
-    while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+    deadline = time.monotonic() + 60
+    while (state := state_of(pid)) != "T":
+        # One that has ended never stops.
+        assert state not in "XZ", f"process {pid} has ended"
+        assert time.monotonic() < deadline, f"process {pid} is still in state {state}"
         time.sleep(0.01)
+
+
+def state_of(pid: int) -> str:
+    """The letter that Linux has for it: "T" is stopped, "Z" has ended."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_a_process_that_has_ended_is_not_waited_for() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(AssertionError, match="has ended"):
+            stop(process.pid)
 
 
 @pytest.mark.parametrize("by", ["gRPC", "REST"])

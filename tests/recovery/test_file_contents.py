@@ -1,6 +1,7 @@
 """The chunks of a vector store, for scripts that look at them."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from unchunk import (
     VectorStoreFile,
     get_all_vector_store_file_contents,
     get_vector_store_file_content,
+    rescue,
 )
 from unchunk.errors import (
     IntegrityError,
@@ -19,6 +21,7 @@ from unchunk.errors import (
     NotFoundError,
     ProviderUnavailableError,
 )
+from unchunk.ports import LostChunks, LostFile
 
 STORE = "vs_1"
 
@@ -66,6 +69,47 @@ def test_one_content_that_cannot_be_had_is_an_error(
     server.faults.append(("file-3/content", refusing(503, "away")))
     with pytest.raises(ProviderUnavailableError, match="answered 503: away"):
         get_all_vector_store_file_contents(client, STORE)
+
+
+class Failing:
+    """A store whose first file cannot be had, while the others are under way."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.under_way: list[str] = []
+        self.left_at_the_end: list[str] | None = None
+
+    async def files(self) -> AsyncIterator[LostFile]:
+        for name in ("first", "second", "third"):
+            yield LostFile(name, name, status="ready")
+
+    async def chunks(self, file: LostFile) -> LostChunks:
+        if file.id == "first":
+            await self.begun.wait()
+            raise ProviderUnavailableError("the first is away")
+        self.under_way.append(file.id)
+        if len(self.under_way) == 2:
+            self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)  # a connection takes a moment to be given back
+            self.under_way.remove(file.id)
+        raise AssertionError
+
+    async def close(self) -> None:
+        self.left_at_the_end = [*self.under_way]
+
+
+def test_after_a_failure_no_call_goes_on_when_the_store_is_closed(
+    client: AsyncOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Failing()
+    monkeypatch.setattr(rescue, "store_of", lambda *_: store)
+    with pytest.raises(ProviderUnavailableError, match="the first is away"):
+        get_all_vector_store_file_contents(client, STORE)
+    assert store.begun.is_set()
+    assert store.left_at_the_end == []
 
 
 def test_chunks_that_are_not_complete_are_an_error(

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 
@@ -152,6 +152,7 @@ def test_the_longest_suffix_that_is_a_prefix_is_the_overlap(pair: tuple[str, str
 
 @needs_documents
 @pytest.mark.statement("000-06")
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(PAIRS)
 def test_where_the_quicker_algorithm_finds_the_same_so_do_we(pair: tuple[str, str]) -> None:
     quicker = pseudo_code(151, "detect_overlap_optimized")(*pair)
@@ -610,7 +611,7 @@ def test_the_script_of_the_document_runs(server: VectorStores, tmp_path: Path, m
     done = subprocess.run(
         [sys.executable, str(script)],
         cwd=tmp_path,
-        env={name: it for name, it in os.environ.items() if "OPENAI" not in name},
+        env={name: it for name, it in os.environ.items() if not re.search("OPENAI|DOTENV", name)},
         capture_output=True,
         text=True,
         check=False,
@@ -633,6 +634,7 @@ def test_the_document_s_names_are_public_and_open_is_pythons_own() -> None:
 
 
 @pytest.mark.statement("000-39")
+@pytest.mark.usefixtures("dotenv_enabled")
 def test_the_command_reads_dotenv_too_and_real_variables_win(
     server: VectorStores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -384,7 +385,11 @@ def test_limit_counts_documents_and_without_neighbours_there_are_only_matches() 
 @pytest.mark.statement("001-10", "001-21", "001-22")
 def test_one_search_and_one_scroll_do_for_a_hundred_pages() -> None:
     """Not a scroll for each neighbour, and far more text than previews have."""
-    pages = [Page(f"page{at}", {1: 0.9 - at / 1000, 4: 0.8}, chunks=8) for at in range(100)]
+    best = {f"page{at}": at % 4 + 1 for at in range(100)}
+    pages = [
+        Page(name, {chunk: 0.9 - at / 1000, 7: 0.7}, chunks=8)
+        for at, (name, chunk) in enumerate(best.items())
+    ]
     client, model = filled(*pages)
     retriever = ChunkAwareRetriever(client, model, cache_seconds=0)
     search(retriever, min_score=0.5, limit=5)
@@ -394,8 +399,12 @@ def test_one_search_and_one_scroll_do_for_a_hundred_pages() -> None:
     [query] = [one for one in client.of("query") if one["query"] == [1.0, 0.0]]
     assert 30 <= query["limit"] <= 50
     [scroll] = client.of("scroll")
-    assert len(scroll["scroll_filter"].model_dump_json()) > 0
-    assert '"should"' in scroll["scroll_filter"].model_dump_json()
+    scrolled = defaultdict(set)
+    for one in client.scroll(NAME, scroll_filter=scroll["scroll_filter"], limit=1000)[0]:
+        assert one.payload is not None
+        scrolled[one.payload["mongo_id"]].add(one.payload["chunk_index"])
+    assert {one.mongo_id for one in found} <= set(scrolled)
+    assert scrolled == {name: {best[name] - 1, best[name], best[name] + 1} for name in scrolled}
     assert all(len(one.full_content) >= 3000 for one in found)
 
 

@@ -1,4 +1,4 @@
-"""A library that is either open in this process or in a server, whichever it is at the moment."""
+"""A library that is used in this process, or through the server that has it open."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class EngineBeside:
-    """An `Engine` as long as no server has the library; from then on the server does the work.
+    """Do the work of an `Engine`, in a server once one has the library open.
 
-    `find` tells which server has the library, and `owner` is whose documents the settings name.
-    Once connected it stays so: if it opened the library itself as soon as a server stops, that
+    `find` returns the server that has the library, and `owner` is the one that the settings name.
+    It stays with servers from then on: if it opened the library itself when the server stops, that
     server could not be started again.
     """
 
@@ -36,6 +36,9 @@ class EngineBeside:
         self._connecting = Lock()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever an engine has
+        if name.startswith("_"):
+            # `copy` and others look for such methods before there is an engine to ask.
+            raise AttributeError(name)
         return getattr(self._chosen(), name)
 
     async def close(self) -> None:
@@ -57,7 +60,7 @@ class EngineBeside:
 
     def _connected(self) -> "RemoteEngine | None":
         if self._remote is None and self._find() is not None:
-            # What speaks HTTP takes long to load, and most libraries have no server.
+            # The HTTP client takes long to load, and most libraries have no server.
             from unchunk.beside.remote import RemoteEngine  # noqa: PLC0415
 
             self._remote = RemoteEngine(

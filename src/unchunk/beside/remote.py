@@ -1,7 +1,7 @@
-"""An engine whose library a server has: the server does what needs the index or changes something.
+"""An engine whose library is open in a server, which does what needs the index or changes something.
 
-All else is read from the catalog, which several processes may have open. Has the methods of
-`Engine`.
+Everything else is read from the catalog, which several processes may have open. It has the methods
+of `Engine`.
 """
 
 import json
@@ -55,9 +55,9 @@ _DELETED = 100
 
 
 class RemoteEngine:
-    """`engine` reads the same library, and `owner` is whose documents the settings name.
+    """Ask the server that `find` returns, and read the rest with `engine`.
 
-    `find` tells which server has the library. It works for one owner only.
+    `owner` is the one that the settings name; the server works for no other.
     """
 
     def __init__(
@@ -73,6 +73,9 @@ class RemoteEngine:
         self._owner, self._max_bytes = owner, max_bytes
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the engine has
+        if name.startswith("_"):
+            # `copy` and others look for such methods before there is an engine to ask.
+            raise AttributeError(name)
         return getattr(self._engine, name)
 
     @cached_property

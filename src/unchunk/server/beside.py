@@ -1,7 +1,7 @@
-"""What the commands of this machine ask of the server that has their library.
+"""Calls of the commands on this machine to the server that has their library open.
 
-One route for all of it, which speaks in the engine's own values, for commands of the same version
-alone; other programs have the rest of the API. It can do no more than that can.
+They use the engine's own values and are meant for commands of the same version; other programs use
+the rest of the API, which can do all of this, too.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ _INTERNAL = "something went wrong inside the server; its log tells what, under r
 
 @router.post(ADD)
 async def add(request: Request, house: InHouse, owner: Owner, name: RequestId) -> Response:
-    """Take a file in, and tell how far it is."""
+    """Add a file to the library, and report the progress."""
     async with received(request, house.options.upload_folder, house.options.max_upload) as sent:
         given = sent.fields.get("attributes")
         kept = await house.engine.keep_file(
@@ -74,7 +74,7 @@ async def add(request: Request, house: InHouse, owner: Owner, name: RequestId) -
         outcomes = await house.engine.retry(
             kept.document, owner=owner, report=lambda event: say(written(Event, event))
         )
-        # None where another brought it in meanwhile.
+        # There is none if somebody else has added it meanwhile.
         return written(Outcome, outcomes[0] if outcomes else replace(kept, result="unchanged"))
 
     return _Lines(house, owner, name, _told(work))
@@ -89,6 +89,9 @@ async def act(
         house.streams.check(limited_of(request))
         asked = read_body(ChatRequest, body)
         return _Lines(house, owner, name, _chat(house, asked, owner, name))
+    if call == "explain":
+        explained = read_body(Explaining, body)
+        return _Lines(house, owner, name, _told(lambda _: _explain(house, owner, explained, name)))
     if call not in _CALLS:
         raise NotFoundError(f"there is no call {call[:50]!r}: is the command of another version?")
     kind, work = _CALLS[call]
@@ -169,9 +172,9 @@ async def _rag_search(house: House, owner: OwnerId, given: RagSearch, _: Say) ->
     )
 
 
-async def _explain(house: House, owner: OwnerId, given: Explaining, _: Say) -> object:
+async def _explain(house: House, owner: OwnerId, given: Explaining, name: str) -> object:
     explained = await house.engine.explain(
-        given.request, owner=owner, before_turn=given.before_turn
+        given.request, owner=owner, request_id=name, before_turn=given.before_turn
     )
     return written(Explanation, explained)
 
@@ -193,7 +196,6 @@ _CALLS: dict[str, tuple[type[Any], Callable[[House, OwnerId, Any, Say], Awaitabl
     "retrieve": (Looking, _retrieve),
     "search_with_context": (Looking, _search_with_context),
     "rag_search": (RagSearch, _rag_search),
-    "explain": (Explaining, _explain),
     "counts": (Documents, _counts),
     "health": (Documents, _health),
 }
@@ -209,7 +211,7 @@ async def _chat(
 
 
 async def _told(work: Callable[[Say], Awaitable[object]]) -> AsyncGenerator[Line]:
-    """What `work` says on the way, and what it gives."""
+    """Yield the progress that `work` reports, then its result."""
     said: asyncio.Queue[Line | None] = asyncio.Queue()
     task = asyncio.ensure_future(work(lambda value: said.put_nowait({"told": value})))
     task.add_done_callback(lambda _: said.put_nowait(None))
@@ -224,7 +226,7 @@ async def _told(work: Callable[[Say], Awaitable[object]]) -> AsyncGenerator[Line
 
 
 class _Lines(Response):
-    """Lines of JSON while the work goes on. Whoever goes away ends it, and so does the server."""
+    """Send lines of JSON while the work goes on; it is stopped if the client or the server leaves."""
 
     media_type = "application/x-ndjson"
 
@@ -253,7 +255,7 @@ class _Lines(Response):
         return None
 
     async def _guarded(self) -> AsyncIterator[Line]:
-        """What goes wrong is the last line."""
+        """Send an error as the last line."""
         try:
             async with aclosing(self._lines) as lines:
                 async for line in lines:
