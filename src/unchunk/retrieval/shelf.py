@@ -175,6 +175,11 @@ class Card(NamedTuple):
     chunk_count: int
     length: int
 
+    @property
+    def path(self) -> str:
+        """The name with its folder before it, if it has one."""
+        return f"{self.folder}/{self.name}" if self.folder else self.name
+
 
 class Layout(NamedTuple):
     """Where the chunks and the headings of a document stand in its text."""
