@@ -157,12 +157,14 @@ class Asking:
         with job(), self._telemetry.stage("search"):
             self._telemetry.count("searches")
             key = (await self._revision() if self._revision else 0, key)
-            known = self._kept.get(key)
+            # What is not as it should be now may be mended by the next search.
+            known = None if self._remarks() else self._kept.get(key)
             if known is not None:
                 self._telemetry.count("evidence_cache_hits")
                 return known
             found, notes = await ask()
-            if not any(note.startswith(_PASSING) for note in notes):
+            is_passing = any(note.startswith(_PASSING) for note in notes)
+            if not is_passing and not self._remarks():
                 self._kept.put(key, (found, notes))
             return found, notes
 
