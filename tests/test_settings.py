@@ -103,6 +103,17 @@ def test_some_variables_are_read_without_the_prefix_and_those_with_it_go_over_th
     assert load(tmp_path, bare | {"UNCHUNK_RAG_MAX_CONTEXT_CHARS": "7"}).rag_max_context_chars == 7
 
 
+@pytest.mark.parametrize("word", ["maybe", "2", "t", "", " true", "enabled"])
+def test_what_does_not_turn_answers_from_documents_on_turns_them_off(
+    tmp_path: Path, word: str
+) -> None:
+    assert not load(tmp_path, {"RAG_ENABLED": word}).rag_enabled
+    # Ours is checked, as all settings of ours are.
+    assert load(tmp_path, {"RAG_ENABLED": word, "UNCHUNK_RAG_ENABLED": "on"}).rag_enabled
+    with pytest.raises(InvalidSettingError, match="rag_enabled must be true or false"):
+        load(tmp_path, {"UNCHUNK_RAG_ENABLED": "maybe"})
+
+
 @pytest.mark.parametrize(
     ("chosen", "source"),
     [

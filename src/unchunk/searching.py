@@ -156,10 +156,12 @@ class Searching:
         await self._settle()
         return await embedded(self._parts.spaces.embedder, texts, role)
 
-    async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
+    async def find_file_by_name(
+        self, file_name: str, *, owner: OwnerId | None = None
+    ) -> list[Card]:
         """The document of that name; several if it could be any of them; none if there is none."""
         asking = self._asking if self._elsewhere is None else await self._elsewhere()
-        return await asking.find_file_by_name(name, self._whose(owner))
+        return await asking.find_file_by_name(file_name, self._whose(owner))
 
     async def _open_document(
         self, document: DocumentId, *, where: Where, owner: OwnerId

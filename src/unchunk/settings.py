@@ -222,6 +222,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     found: dict[str, object] = {
         ours: environment[name] for name, ours in _UNPREFIXED.items() if name in environment
     }
+    if "rag_enabled" in found:
+        # As other programs read this variable: what does not turn it on turns it off.
+        found["rag_enabled"] = str(found["rag_enabled"]).lower() in _ON
     found |= {
         name.removeprefix(_PREFIX).lower(): value
         for name, value in environment.items()

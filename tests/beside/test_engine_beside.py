@@ -3,9 +3,10 @@
 import asyncio
 import copy
 import json
+import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,9 +15,11 @@ import pytest
 
 from homes import Home
 from server.scripted import Scripted, Served, answer, eventually, serving
+from unchunk.beside import line
 from unchunk.beside.engine import EngineBeside
 from unchunk.beside.remote import RemoteEngine
 from unchunk.beside.running import Running
+from unchunk.beside.wire import written
 from unchunk.chat.events import Event, Used, gather
 from unchunk.chat.explaining import Explanation
 from unchunk.chat.request import ChatRequest, question
@@ -31,6 +34,7 @@ from unchunk.errors import (
 from unchunk.library.ingest import Event as Step
 from unchunk.library.intake import Source
 from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.asking import Asking
 from unchunk.retrieval.shelf import Where
 from unchunk.server.options import Options
 from unchunk.settings import load
@@ -426,6 +430,158 @@ def test_an_interrupted_file_is_kept_and_the_same_call_goes_on(home: Home) -> No
 
     with beside(home) as (_, there):
         run(home, there, work)
+
+
+def test_files_are_found_by_their_names_where_the_server_searches(home: Home) -> None:
+    """Its settings may name a collection, which this process cannot open a second time."""
+
+    async def work(engine: EngineBeside) -> None:
+        await engine.add(home.files / "tides.md", folder="shore")
+        [card] = await engine.find_file_by_name(file_name="tides.md")
+        assert (card.path, card.folder, card.name) == ("shore/tides.md", "shore", "tides.md")
+        assert not engine.searches_elsewhere
+
+    with beside(home) as (served, there):
+        run(home, there, work)
+        seen: list[str] = []
+
+        async def elsewhere() -> Asking:
+            seen.append("elsewhere")
+            raise NotFoundError("the collection is gone")
+
+        served.app.state.house.engine._elsewhere = elsewhere
+
+        async def again(engine: EngineBeside) -> None:
+            assert engine.searches_elsewhere
+            with pytest.raises(NotFoundError, match="the collection is gone"):
+                await engine.find_file_by_name("tides.md")
+
+        run(home, there, again)
+        assert seen == ["elsewhere"]
+
+
+def test_its_embedder_is_the_servers_with_the_threshold_that_holds(home: Home) -> None:
+    async def work(engine: EngineBeside) -> None:
+        assert engine.embedder is not None
+        assert engine.embedder.min_score == 0.77
+        assert (await engine.makeup()).embedder == engine.embedder
+
+    async def opening() -> Engine:
+        chosen = load(home.folder, {}, embedder="hashing", embedder_min_score=0.77)
+        return await open_engine(chosen)
+
+    with serving(opening, Options(run_secret=SECRET)) as served:
+        run(home, running(served.url), work)
+
+
+@pytest.mark.parametrize("min_score", [float("-inf"), float("inf"), float("nan"), 0.1])
+def test_any_number_means_the_same_beside_a_server(home: Home, min_score: float) -> None:
+    async def found(engine: Engine) -> object:
+        try:
+            return await engine.search_with_context("tide", min_score=min_score)
+        except InvalidInputError as error:
+            return str(error)
+
+    async def work(engine: EngineBeside) -> None:
+        alone.append(await found(cast("Engine", engine)))
+
+    alone: list[object] = []
+
+    async def filled(engine: Engine) -> None:
+        await engine.add(home.files / "tides.md")
+        alone.append(await found(engine))
+
+    home.run(filled)
+    with beside(home) as (_, there):
+        run(home, there, work)
+    assert alone[0] == alone[1]
+
+
+def test_what_cannot_be_asked_is_refused_alike_beside_a_server(home: Home) -> None:
+    asked: list[Callable[[Any], Awaitable[object]]] = [
+        lambda engine: engine.search("half \ud83d"),
+        lambda engine: engine.rag_search("half \ud83d"),
+        lambda engine: engine.search_with_context("half \ud83d"),
+        lambda engine: engine.add(home.files / "tides.md", folder="../.."),
+        lambda engine: engine.retrieve("tide", mode="bogus"),
+    ]
+
+    async def refused(engine: Engine) -> list[str]:
+        said = []
+        for ask in asked:
+            with pytest.raises(InvalidInputError) as error:
+                await ask(engine)
+            said.append(str(error.value))
+        return said
+
+    async def work(engine: EngineBeside) -> None:
+        told.append(await refused(cast("Engine", engine)))
+
+    told = [home.run(refused)]
+    with beside(home) as (_, there):
+        run(home, there, work)
+    assert told[0] == told[1]
+
+
+def test_a_text_keeps_its_odd_ends_of_lines_on_the_way(home: Home) -> None:
+    text = "The tide\u2028comes in\x85twice\u2029a day."
+
+    async def work(engine: EngineBeside) -> None:
+        await engine.add(home.file("odd.txt", text))
+        assert [hit.text for hit in (await engine.search("tide")).hits] == [text]
+
+    with beside(home) as (_, there):
+        run(home, there, work)
+
+
+def test_a_server_that_is_stopped_is_not_waited_for_without_end(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its socket still takes what is sent."""
+    for name in ("_SILENCE", "_KEEPING", "_CONNECTING"):
+        monkeypatch.setattr(line, name, 0.1)
+
+    async def work(engine: EngineBeside) -> None:
+        for call in (engine.search("tide"), engine.add(home.files / "tides.md")):
+            with pytest.raises(TransientError, match=r"\(pid 7\) does not answer in time"):
+                await call
+        with pytest.raises(TransientError, match="does not answer in time"):
+            _ = engine.searches_elsewhere
+
+    with closing(socket.create_server(("127.0.0.1", 0))) as deaf:
+        run(home, running(f"http://127.0.0.1:{deaf.getsockname()[1]}"), work)
+
+
+def test_who_waits_for_long_is_told_that_the_work_goes_on() -> None:
+    engine = Scripted(pause_at=2)
+    options = Options(run_secret=SECRET, heartbeat_seconds=0.01)
+    with serving(engine.engine, options) as served:
+        headers = {"Authorization": f"Bearer {SECRET}"}
+        url = f"{served.url}/api/beside/chat"
+        asked = written(ChatRequest, ASKED)
+        with httpx2.stream("POST", url, headers=headers, json=asked) as reply:
+            lines = reply.iter_lines()
+            while next(lines):
+                """What comes before the pause."""
+            engine.gate.set()
+            assert [one for one in lines if one][-1] == '{"result":null}'
+
+
+def test_who_leaves_before_all_is_said_is_no_fault_of_the_servers(
+    home: Home, caplog: pytest.LogCaptureFixture
+) -> None:
+    with beside(home) as (served, _):
+        host, _, port = served.url.removeprefix("http://").partition(":")
+        head = (
+            "POST /api/beside/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n"
+            f"Authorization: Bearer {SECRET}\r\n\r\n"
+        )
+        with closing(socket.create_connection((host, int(port)))) as left:
+            left.sendall(head.encode() + b'{"question"')
+            left.shutdown(socket.SHUT_WR)
+            while left.recv(1000):
+                """Until the server has let go of it, too."""
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
 def test_another_server_that_took_its_place_is_asked(home: Home) -> None:

@@ -15,9 +15,11 @@ from adapters.embed.real_models import files_of
 from homes import Home
 from unchunk.adapters.embed.local import LocalEmbedder
 from unchunk.adapters.embed.models import LocalModel, descriptions
+from unchunk.chat.request import ChatRequest, question
 from unchunk.domain import EmbedderIdentity
 from unchunk.engine import Engine
-from unchunk.errors import InvalidSettingError
+from unchunk.errors import InvalidSettingError, ProviderUnavailableError
+from unchunk.library import calibration
 from unchunk.library.calibration import (
     CalibratedEmbedder,
     NotedThresholds,
@@ -51,6 +53,39 @@ class Planted:
         return rows
 
     async def close(self) -> None: ...
+
+
+class Reluctant(Planted):
+    """Takes single texts, and probes only when `gives_in`."""
+
+    gives_in = False
+
+    async def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        if len(texts) > 1 and not self.gives_in:
+            raise ProviderUnavailableError("no probes today")
+        return await super().embed(texts, role)
+
+
+def no_probes(handler: Handler, body: dict[str, Any]) -> None:
+    is_probe = PROBES[0].passage in body["input"]
+    (refuse(403, {"error": {"message": "no probes today"}}) if is_probe else right)(handler, body)
+
+
+async def fill(folder: Path, texts: list[str], url: str) -> None:
+    """Keep the texts as a document of somebody else's collection."""
+    with closing(QdrantClient(path=str(folder / "qdrant"))) as client:
+        vectors = models.VectorParams(size=DIMENSIONS, distance=models.Distance.COSINE)
+        client.create_collection("notes", vectors)
+        embedder = await make_embedder(load(folder, {}, embedder_url=f"{url}/v1"), "openai:m", None)
+        rows = await embedder.embed(texts, "document")
+        await embedder.close()
+        points = [
+            models.PointStruct(
+                id=at, vector=row.tolist(), payload={"document": "d", "text": text, "at": at}
+            )
+            for at, (row, text) in enumerate(zip(rows, texts, strict=True))
+        ]
+        client.upsert("notes", points)
 
 
 @pytest.fixture
@@ -144,8 +179,6 @@ def test_a_library_from_before_is_calibrated_when_its_provider_answers(home: Hom
 
 
 def test_where_calibration_fails_searches_go_on_and_say_so(home: Home) -> None:
-    no_probes = refuse(403, {"error": {"message": "no probes today"}})
-
     async def work(engine: Engine) -> None:
         await engine.add(home.files)
         found = await engine.search("When does the tide come in?")
@@ -166,13 +199,123 @@ def test_where_calibration_fails_searches_go_on_and_say_so(home: Home) -> None:
             "embedder_url": f"{server.url}/v1",
             "embedder_dimensions": DIMENSIONS,
         }
-
-        def answer(handler: Handler, body: dict[str, Any]) -> None:
-            is_probe = PROBES[0].passage in body["input"]
-            (no_probes if is_probe else right)(handler, body)
-
-        server.plan.extend([answer] * 50)
+        server.plan.extend([no_probes] * 50)
         home.run(work, **options)
+
+
+NONSENSE = "How dense would a neutron star be?"
+
+
+def test_without_a_threshold_only_the_questions_words_make_a_match(home: Home) -> None:
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+
+        async def strictly(asked: str) -> str:
+            return (await engine.ask(ChatRequest(question(asked), strict=True))).finish
+
+        assert await strictly(NONSENSE) == "refused"
+        assert await strictly("When does the tide come in?") == "extractive"
+        evidence = await engine.retrieve(NONSENSE)
+        assert evidence.documents == ()
+        assert "the embedder is not calibrated" in evidence.dropped[0].reason
+        assert await engine.search_with_context(NONSENSE) == []
+        assert await engine.search_with_context(NONSENSE, min_score=-1)
+        # Whoever asks for plain chunks gets them.
+        found = await engine.search(NONSENSE)
+        assert [hit.name for hit in found.hits] == ["tides.md"]
+        for notes in (evidence.notes, found.notes):
+            assert any("m is not calibrated" in note for note in notes)
+
+    with provider() as server:
+        server.plan.extend([no_probes] * 50)
+        home.run(
+            work,
+            embedder="openai:m",
+            embedder_url=f"{server.url}/v1",
+            embedder_dimensions=DIMENSIONS,
+        )
+
+
+def test_without_a_threshold_words_decide_in_a_collection_too(tmp_path: Path) -> None:
+    texts = ["the tide comes in twice a day", "a pilot boards every ship"]
+
+    async def work(url: str) -> None:
+        settings = load(tmp_path / "home", {}, embedder="openai:m", embedder_url=f"{url}/v1")
+        fields = {"document": "document", "text": "text", "chunk_index": "at"}
+        place = f"qdrant:{tmp_path / 'qdrant'}#notes"
+        collection = await open_collection(settings, place, fields=fields)
+        try:
+            assert await collection.search_with_context(NONSENSE) == []
+            [found] = await collection.search_with_context("When does the tide come in?")
+            assert [one.chunk_index for one in found.chunks] == [0]
+            assert len((await collection.search(NONSENSE)).hits) == 2
+        finally:
+            await collection.close()
+
+    with provider() as server:
+        asyncio.run(fill(tmp_path, texts, server.url))
+        server.plan.extend([no_probes] * 50)
+        asyncio.run(work(server.url))
+
+
+def test_the_same_question_calibrates_a_provider_that_has_recovered(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found before that is not remembered."""
+    monkeypatch.setattr(calibration, "_FIRST_PAUSE", 0.0)
+    asked = "tide day moon orbit gravity"
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        assert await engine.search_with_context(asked) == []
+        assert any("not calibrated" in note for note in (await engine.search(asked)).notes)
+        server.plan.clear()
+        assert await engine.search_with_context(asked)
+        assert engine.embedder is not None
+        assert engine.embedder.min_score > 0
+        assert (await engine.search(asked)).notes == ()
+
+    with provider() as server:
+        server.plan.extend([no_probes] * 50)
+        home.run(
+            work,
+            embedder="openai:m",
+            embedder_url=f"{server.url}/v1",
+            embedder_dimensions=DIMENSIONS,
+        )
+
+
+def test_a_failed_calibration_is_not_repeated_with_every_use() -> None:
+    async def work() -> None:
+        inner = Reluctant()
+        embedder = CalibratedEmbedder(inner)
+        for _ in range(3):
+            await embedder.embed(["when?"], "query")
+        assert "no probes today" in embedder.problem
+        assert embedder._pause == 2 * calibration._FIRST_PAUSE
+        inner.gives_in = True
+        embedder._again = 0.0
+        await embedder.embed(["when?"], "query")
+        assert (embedder.problem, embedder.identity.min_score > 0) == ("", True)
+
+    asyncio.run(work())
+
+
+def test_a_provider_that_takes_few_texts_at_once_is_calibrated(home: Home) -> None:
+    home.file("long.md", "".join(f"# Part {at}\n\n{'The tide. ' * 60}\n\n" for at in range(30)))
+
+    def at_most_ten(handler: Handler, body: dict[str, Any]) -> None:
+        too_many = refuse(400, {"error": {"message": "at most 10 inputs"}})
+        (right if len(body["input"]) <= 10 else too_many)(handler, body)
+
+    async def work(engine: Engine) -> None:
+        assert {one.result for one in await engine.add(home.files)} == {"added"}
+        assert engine.embedder is not None
+        assert engine.embedder.min_score > 0
+
+    with provider() as server:
+        server.plan.extend([at_most_ten] * 200)
+        home.run(work, embedder="openai:m", embedder_url=f"{server.url}/v1")
 
 
 def test_processes_that_calibrate_at_the_same_time_agree(home: Home) -> None:
@@ -230,25 +373,8 @@ def test_for_collections_it_is_kept_in_the_home(tmp_path: Path) -> None:
         finally:
             await collection.close()
 
-    async def fill(url: str) -> None:
-        with closing(QdrantClient(path=str(tmp_path / "qdrant"))) as client:
-            vectors = models.VectorParams(size=DIMENSIONS, distance=models.Distance.COSINE)
-            client.create_collection("notes", vectors)
-            embedder = await make_embedder(
-                load(tmp_path, {}, embedder_url=f"{url}/v1"), "openai:m", None
-            )
-            rows = await embedder.embed(texts, "document")
-            await embedder.close()
-            points = [
-                models.PointStruct(
-                    id=at, vector=row.tolist(), payload={"document": "d", "text": text, "at": at}
-                )
-                for at, (row, text) in enumerate(zip(rows, texts, strict=True))
-            ]
-            client.upsert("notes", points)
-
     with provider() as server:
-        asyncio.run(fill(server.url))
+        asyncio.run(fill(tmp_path, texts, server.url))
         assert not any("calibrated" in note for note in asyncio.run(work(server.url)))
         probed = [it for it in server.requests if PROBES[0].passage in it.body["input"]]
         assert len(probed) == 1

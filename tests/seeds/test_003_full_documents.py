@@ -251,8 +251,7 @@ def test_a_file_is_found_by_its_name_and_none_is_guessed(tmp_path: Path) -> None
             library.add(tmp_path / name, folder=folder)
 
         def found(name: str) -> list[str]:
-            cards = library.find_file_by_name(name)
-            return [f"{it.folder}/{it.name}".lstrip("/") for it in cards]
+            return [card.path for card in library.find_file_by_name(file_name=name)]
 
         assert found("report.txt") == ["plans/report.txt"]
         assert found("MINUTES.MD") == ["minutes.md"]

@@ -8,12 +8,26 @@ from typing import Any
 import httpx2
 
 from unchunk.beside.running import Running
-from unchunk.beside.wire import PATH, read_error, written
+from unchunk.beside.wire import ADD, PATH, read_error, written
 from unchunk.engine import silent
-from unchunk.errors import PermanentError, TransientError, UnchunkError
+from unchunk.errors import (
+    InvalidInputError,
+    NotFoundError,
+    PermanentError,
+    TransientError,
+    UnchunkError,
+)
 
 _CONNECTING = 10.0
+# A server that works gives a sign of life every few seconds, however long the work takes.
+_SILENCE = 60.0
+# A large file is kept before the first sign of life: on a slow disk, that takes long.
+_KEEPING = 600.0
 _OK = 200
+# A text in a line may hold other ends of lines.
+_END = b"\n"
+_JSON = {"Content-Type": "application/json"}
+_REFUSALS = {one.code: one for one in (InvalidInputError, NotFoundError)}
 # Too slow, too many, not now.
 _LATER = (408, 429, 503)
 _REQUEST_ID = "X-Request-ID"
@@ -30,16 +44,28 @@ class Line:
     def __init__(self, find: Callable[[], Running | None], version: str) -> None:
         self._find, self._version = find, version
         self._last: Running | None = find()
-        # No read timeout: adding a document can take minutes. Ignore proxies: the server is local.
-        timeout = httpx2.Timeout(None, connect=_CONNECTING)
-        self._client = httpx2.AsyncClient(timeout=timeout, trust_env=False)
+        # Ignore proxies: the server is local.
+        self._client = httpx2.AsyncClient(timeout=None, trust_env=False)
 
     async def call(
         self, name: str, owner: str, given: object, told: Told = silent, request_id: str = ""
     ) -> Any:  # noqa: ANN401 - JSON
-        return await self.result(
-            name, owner, told, request_id=request_id, json=written(type(given), given)
-        )
+        return await self.result(name, owner, told, request_id=request_id, given=given)
+
+    def call_now(self, name: str, owner: str, given: object) -> Any:  # noqa: ANN401 - JSON
+        """As `call`, but this thread waits: only for what the server knows without any work."""
+        url, headers = self._address(name, owner)
+        try:
+            with httpx2.Client(timeout=_CONNECTING, trust_env=False) as client:
+                reply = client.post(url, headers=headers | _JSON, content=_json(given))
+        except httpx2.HTTPError as error:
+            raise self._silent(error) from error
+        if reply.status_code != _OK:
+            raise _refusal(reply.status_code, reply.content)
+        for line in map(_said, reply.content.split(_END)):
+            if "result" in line:
+                return line["result"]
+        raise self._ended()
 
     async def result(self, name: str, owner: str, told: Told, **body: Any) -> Any:  # noqa: ANN401 - JSON
         """What the server says in the end; what it says before that goes to `told`."""
@@ -48,40 +74,67 @@ class Line:
                 if "result" in line:
                     return line["result"]
                 told(line["told"])
-        raise TransientError(f"{self._where()} ended before it had answered: try again")
+        raise self._ended()
 
     async def lines(
         self,
         name: str,
         owner: str,
         request_id: str = "",
-        **body: Any,  # noqa: ANN401 - of HTTP
+        *,
+        given: object = None,
+        **form: Any,  # noqa: ANN401 - of HTTP
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Each line of the answer, about documents of `owner`."""
-        running = self._running()
-        running.check(owner, self._version)
-        headers = {"Authorization": f"Bearer {running.secret}"}
-        if request_id:
-            headers[_REQUEST_ID] = request_id
-        url = f"{running.url}{PATH}/{name}"
+        """Each line of the answer to what is `given`, or to a form, about documents of `owner`."""
+        url, headers = self._address(name, owner, request_id)
+        silence = _KEEPING if url.endswith(ADD) else _SILENCE
+        timeout = httpx2.Timeout(silence, connect=_CONNECTING, pool=None)
+        if given is not None:
+            headers |= _JSON
+            form = {"content": _json(given)}
         try:
-            async with self._client.stream("POST", url, headers=headers, **body) as reply:
+            async with self._client.stream(
+                "POST", url, headers=headers, timeout=timeout, **form
+            ) as reply:
                 if reply.status_code != _OK:
                     raise _refusal(reply.status_code, await reply.aread())
-                async for text in reply.aiter_lines():
-                    line = json.loads(text)
-                    if "error" in line:
-                        raise read_error(line["error"])
-                    yield line
+                rest = bytearray()
+                async for piece in reply.aiter_bytes():
+                    rest += piece
+                    if _END in piece:
+                        *whole, rest = rest.split(_END)
+                        for line in filter(None, map(_said, whole)):
+                            yield line
         except httpx2.HTTPError as error:
-            self._running()
-            raise TransientError(f"{self._where()} does not answer: {error}") from error
+            raise self._silent(error) from error
 
     def in_the_way(self, what: str) -> UnchunkError:
         return self._running().in_the_way(what)
 
     async def close(self) -> None:
         await self._client.aclose()
+
+    def _address(self, name: str, owner: str, request_id: str = "") -> tuple[str, dict[str, str]]:
+        """Where a call goes, and what tells that it may."""
+        running = self._running()
+        running.check(owner, self._version)
+        headers = {"Authorization": f"Bearer {running.secret}"}
+        if request_id:
+            headers[_REQUEST_ID] = request_id
+        return f"{running.url}{PATH}/{name}", headers
+
+    def _silent(self, error: httpx2.HTTPError) -> UnchunkError:
+        """What to say of a server that is there and does not answer, or is gone."""
+        self._running()
+        if isinstance(error, httpx2.TimeoutException):
+            return TransientError(
+                f"{self._where()} does not answer in time: it may be stopped or overloaded;"
+                " try again, or restart it"
+            )
+        return TransientError(f"{self._where()} does not answer: {error}")
+
+    def _ended(self) -> UnchunkError:
+        return TransientError(f"{self._where()} ended before it had answered: try again")
 
     def _running(self) -> Running:
         running = self._find()
@@ -101,7 +154,26 @@ class Line:
 def _refusal(status: int, body: bytes) -> UnchunkError:
     """Why the server did not even begin."""
     try:
-        message = str(json.loads(body)["error"]["message"])
+        error = json.loads(body)["error"]
+        message, code = str(error["message"]), str(error["type"])
     except (ValueError, KeyError, TypeError):
-        message = f"the server answered with status {status}"
-    return TransientError(message) if status in _LATER else PermanentError(message)
+        message, code = f"the server answered with status {status}", ""
+    if status in _LATER:
+        return TransientError(message)
+    return _REFUSALS.get(code, PermanentError)(message)
+
+
+def _json(given: object) -> bytes:
+    """A call's arguments as JSON that also has infinite numbers and halves of characters.
+
+    What is wrong with them is for the engine to say, in its own words.
+    """
+    return json.dumps(written(type(given), given)).encode()
+
+
+def _said(text: bytes | bytearray) -> dict[str, Any]:
+    """What a line says; empty for a sign of life, and raised where it is an error."""
+    line: dict[str, Any] = json.loads(text) if text else {}
+    if "error" in line:
+        raise read_error(line["error"])
+    return line

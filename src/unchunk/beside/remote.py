@@ -17,20 +17,21 @@ from unchunk.beside.running import Running
 from unchunk.beside.wire import (
     Documents,
     Explaining,
+    Facts,
+    FileName,
     Looking,
     RagSearch,
     read,
     read_event,
     said_of,
-    written,
 )
 from unchunk.chat.events import Answer, gathered
 from unchunk.chat.events import Event as ChatEvent
 from unchunk.chat.explaining import Explanation
 from unchunk.chat.request import ChatRequest
 from unchunk.chat.request import question as messages_of
-from unchunk.domain import DocumentId, json_object
-from unchunk.engine import Counts, Engine, silent
+from unchunk.domain import DocumentId, EmbedderIdentity, json_object
+from unchunk.engine import Counts, Engine, Makeup, silent
 from unchunk.errors import ExtractionError, InvalidInputError
 from unchunk.library.committing import each
 from unchunk.library.ingest import Event, Outcome, Stage
@@ -38,10 +39,11 @@ from unchunk.library.intake import Source, check_name, stage
 from unchunk.library.purging import Receipt
 from unchunk.library.reindexing import Reindexed
 from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.asking import check_mode
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.query import Mode, Turn
 from unchunk.retrieval.retriever import Evidence
-from unchunk.retrieval.shelf import EVERYWHERE, Where
+from unchunk.retrieval.shelf import EVERYWHERE, Card, Where
 from unchunk.retrieval.snippets import Found
 from unchunk.telemetry import Condition
 
@@ -200,6 +202,7 @@ class RemoteEngine:
         mode: Mode | None = None,
         include: Sequence[tuple[DocumentId, int]] = (),
     ) -> Evidence:
+        check_mode(mode)
         looking = Looking(
             question,
             where,
@@ -247,12 +250,26 @@ class RemoteEngine:
         asked = RagSearch(query, use_chunk_aware, limit, show_content)
         return str(await self._call("rag_search", asked, owner))
 
+    async def find_file_by_name(self, file_name: str, *, owner: str | None = None) -> list[Card]:
+        given = await self._call("find_file_by_name", FileName(file_name), owner)
+        return [read(Card, one) for one in given]
+
+    @property
+    def searches_elsewhere(self) -> bool:
+        return self._facts().searches_elsewhere
+
+    @property
+    def embedder(self) -> EmbedderIdentity | None:
+        """The server's: that is the one with the threshold that holds."""
+        return self._facts().embedder
+
+    async def makeup(self) -> Makeup:
+        return read(Makeup, await self._call("makeup", Documents(), None))
+
     async def chat(
         self, request: ChatRequest, *, owner: str | None = None, request_id: str = ""
     ) -> AsyncGenerator[ChatEvent, None]:
-        lines = self._line.lines(
-            "chat", self._whose(owner), request_id, json=written(ChatRequest, request)
-        )
+        lines = self._line.lines("chat", self._whose(owner), request_id, given=request)
         async with aclosing(lines):
             async for line in lines:
                 if "told" in line:
@@ -348,6 +365,9 @@ class RemoteEngine:
         told: Callable[[Any], None] = silent,
     ) -> Any:  # noqa: ANN401 - JSON
         return await self._line.call(name, self._whose(owner), given, told)
+
+    def _facts(self) -> Facts:
+        return read(Facts, self._line.call_now("facts", self._owner, Documents()))
 
     def _whose(self, owner: str | None) -> str:
         return self._owner if owner is None else owner

@@ -26,7 +26,7 @@ from unchunk.chat.events import (
     Warned,
 )
 from unchunk.chat.request import ChatRequest
-from unchunk.domain import DocumentId
+from unchunk.domain import DocumentId, EmbedderIdentity
 from unchunk.errors import (
     ExtractionError,
     InvalidInputError,
@@ -102,6 +102,21 @@ class Explaining:
 
     request: ChatRequest
     before_turn: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileName:
+    """The arguments of `Engine.find_file_by_name`."""
+
+    file_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What an engine tells of itself without being called."""
+
+    embedder: EmbedderIdentity | None
+    searches_elsewhere: bool
 
 
 def said_of(amount: Amount) -> dict[str, int | float | bool | None]:

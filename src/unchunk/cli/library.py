@@ -192,9 +192,7 @@ def _embedder_line(embedder: EmbedderIdentity, problem: str) -> str:
         score = f"{embedder.min_score:.3f}"
         return f"embedder {embedder.name}: a similarity of {score} or more counts as a match"
     why = one_line(problem) or "not used yet"
-    return (
-        f"embedder {embedder.name}: not calibrated yet, so results may include weak matches ({why})"
-    )
+    return f"embedder {embedder.name}: not calibrated yet, so only passages with the question's words count as matches ({why})"
 
 
 @click.command("export")

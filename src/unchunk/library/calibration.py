@@ -29,8 +29,9 @@ THRESHOLD: Final = "threshold:"
 # A threshold of 0 would mean that there is none.
 _LEAST = 0.01
 _NEARLY_ALL = 0.05
-# Seconds after a failed calibration until the next attempt.
-_AGAIN = 60.0
+# Seconds after a failed calibration until the next attempt: twice as many after each failure, so
+# that a provider that recovers is soon asked again, and one that does not rarely.
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
 class Thresholds(Protocol):
@@ -93,8 +94,8 @@ class CalibratedEmbedder:
     """`Embedder` around one without a threshold, which is calibrated when it is first used.
 
     A call that succeeds shows that the provider can be reached, so calibration follows it and costs
-    nothing where the provider is down. Until then `identity.min_score` is 0, and `problem` says why
-    calibration failed, if it did.
+    nothing where the provider is down. Until then `identity.min_score` is 0, so that searches go by
+    the question's words, and `problem` says why calibration failed, if it did.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class CalibratedEmbedder:
         """`threshold` is the one to use, where it is known; without `thresholds`, none is kept."""
         self._embedder, self._thresholds = embedder, thresholds
         self._calibrating = asyncio.Lock()
-        self._again = 0.0
+        self._again, self._pause = 0.0, _FIRST_PAUSE
         self.problem = ""
         self.identity: EmbedderIdentity = _with(embedder.identity, threshold)
 
@@ -132,7 +133,8 @@ class CalibratedEmbedder:
                 kept = await measured(self._embedder)
             except (ProviderRefusedError, ProviderUnavailableError) as error:
                 log("the embedder %s is not calibrated: %s", self.identity.name, error)
-                self.problem, self._again = str(error), time.monotonic() + _AGAIN
+                self.problem, self._again = str(error), time.monotonic() + self._pause
+                self._pause = min(2 * self._pause, _LONGEST_PAUSE)
                 return
             if self._thresholds is not None:
                 kept = await self._thresholds.keep(fingerprint, kept)
@@ -150,9 +152,8 @@ def uncalibrated(embedder: Embedder | None) -> list[str]:
     if embedder is None or not (problem := problem_of(embedder)):
         return []
     name = embedder.identity.name
-    return [
-        f"embedder {name} is not calibrated yet, so results may include weak matches: {problem}"
-    ]
+    consequence = "only passages with the question's words count as matches"
+    return [f"embedder {name} is not calibrated yet, so {consequence}: {problem}"]
 
 
 async def measured(embedder: Embedder) -> float:

@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from unchunk.domain import DocumentId, OwnerId
+from unchunk.errors import InvalidInputError
 from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.cache import TimedCache
@@ -100,6 +101,7 @@ class Asking:
         include: Sequence[tuple[DocumentId, int]] = (),
     ) -> "Evidence":
         check(question, amount)
+        check_mode(mode)
 
         async def ask() -> "tuple[Evidence, tuple[str, ...]]":
             found = await self._retriever.retrieve(
@@ -155,12 +157,14 @@ class Asking:
         with job(), self._telemetry.stage("search"):
             self._telemetry.count("searches")
             key = (await self._revision() if self._revision else 0, key)
-            known = self._kept.get(key)
+            # What is not as it should be now may be mended by the next search.
+            known = None if self._remarks() else self._kept.get(key)
             if known is not None:
                 self._telemetry.count("evidence_cache_hits")
                 return known
             found, notes = await ask()
-            if not any(note.startswith(_PASSING) for note in notes):
+            is_passing = any(note.startswith(_PASSING) for note in notes)
+            if not is_passing and not self._remarks():
                 self._kept.put(key, (found, notes))
             return found, notes
 
@@ -178,9 +182,18 @@ class Asking:
             text, notes = show_hits(found.hits, show_content=show_content), found.notes
         return "".join([*(f"({harmless(note)})\n" for note in notes), text])
 
-    async def find_file_by_name(self, name: str, owner: OwnerId) -> list[Card]:
-        return await self._retriever.find_file_by_name(name, owner=owner)
+    async def find_file_by_name(self, file_name: str, owner: OwnerId) -> list[Card]:
+        return await self._retriever.find_file_by_name(file_name, owner=owner)
 
     async def close(self) -> None:
         if self._manner.reranker is not None:
             await self._manner.reranker.close()
+
+
+def check_mode(mode: "Mode | None") -> None:
+    """Refuse a mode that there is not."""
+    from unchunk.retrieval.query import Mode  # noqa: PLC0415
+
+    if mode is not None and mode not in get_args(Mode):
+        known = ", ".join(map(repr, get_args(Mode)))
+        raise InvalidInputError(f"there is no mode {mode!r}: use {known}, or None")

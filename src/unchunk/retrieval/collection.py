@@ -106,9 +106,11 @@ class Collection:
             show_content=show_content,
         )
 
-    async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
+    async def find_file_by_name(
+        self, file_name: str, *, owner: OwnerId | None = None
+    ) -> list[Card]:
         """The document of that name; several if it could be any of them; none if there is none."""
-        return await self.asking.find_file_by_name(name, self._whose(owner))
+        return await self.asking.find_file_by_name(file_name, self._whose(owner))
 
     async def close(self) -> None:
         """Close the collection; closing it again does nothing."""

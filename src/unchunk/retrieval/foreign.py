@@ -25,6 +25,7 @@ from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.fusion import Fusion, Ranking, best_first, by_rank
 from unchunk.retrieval.joining import Joined, Unplaced, join
 from unchunk.retrieval.shelf import (
+    NO_SCORE,
     Candidate,
     Card,
     Doubt,
@@ -111,6 +112,10 @@ class ForeignShelf:
         near, worded, notes = await self._searched(text, owner, among, limit)
         near += self._own(await self._carried(text, among, also, near), owner)
         floor = nature.min_score if min_score is None else min_score
+        # Its embedder is not calibrated: the words decide, also where only meaning was searched.
+        is_unknown = min_score is None and floor == 0
+        if is_unknown:
+            floor = NO_SCORE
         kept, dropped = [], []
         for at, (chunk, ranked) in enumerate(self._ranked(near, worded, limit)):
             candidate, place, score = ranked, ranked.place, ranked.score
@@ -118,7 +123,8 @@ class ForeignShelf:
                 if at >= limit:
                     continue
                 if floor is not None and chunk.score is not None and score < floor:
-                    if min_score is not None or candidate.ways[-1].name != "lexical":
+                    has_no_words = candidate.ways[-1].name != "lexical"
+                    if min_score is not None or (has_no_words and (worded or not is_unknown)):
                         dropped.append(Dropped(place, score, too_low(floor)))
                         continue
                     candidate = replace(ranked, below=floor)

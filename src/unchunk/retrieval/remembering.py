@@ -26,7 +26,8 @@ class RememberingEmbedder:
     async def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         if role != "query" or len(texts) != 1:
             return await self._embedder.embed(texts, role)
-        known = self._known.get(texts[0])
+        # One that is not calibrated is asked anew: its next answer may show that it can be.
+        known = self._known.get(texts[0]) if self.identity.min_score else None
         if known is None:
             known = await self._embedder.embed(texts, role)
             self._known.put(texts[0], known)

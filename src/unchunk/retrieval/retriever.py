@@ -203,12 +203,14 @@ class Retriever:
 
         return await settled(once)
 
-    async def find_file_by_name(self, name: str, *, owner: OwnerId | None = None) -> list[Card]:
+    async def find_file_by_name(
+        self, file_name: str, *, owner: OwnerId | None = None
+    ) -> list[Card]:
         """The document of that name; several if it could be any of them; none if there is none.
 
         Exactly so, then but for case, then a part of it that only one has.
         """
-        cards, _ = _named(name, await self._shelf.cards(self._whose(owner)))
+        cards, _ = _named(file_name, await self._shelf.cards(self._whose(owner)))
         return cards
 
     async def open_document(

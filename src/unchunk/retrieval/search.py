@@ -20,6 +20,7 @@ from unchunk.retrieval.fusion import Fusion, best_first, by_rank
 from unchunk.retrieval.layouts import layouts_of, touches
 from unchunk.retrieval.shelf import (
     EVERYWHERE,
+    NO_SCORE,
     Candidate,
     Card,
     Dropped,
@@ -82,7 +83,8 @@ class LibraryShelf:
         copies: bool = False,
     ) -> Ranked:
         """By default a chunk below its embedder's threshold is left out, unless it has the
-        question's words: names and numbers mean little to a model.
+        question's words: names and numbers mean little to a model. Of an embedder that is not
+        calibrated, no cosine says enough, and the words decide alone.
         """
         within = await self._within(owner, where)
         if within is None:
@@ -180,7 +182,7 @@ class LibraryShelf:
             Candidate(place_of(key), score, score, (Way("dense", rank, score),))
             for rank, (key, score) in enumerate(near, 1)
             if key.document != to.document and is_live(key, space.name, live)
-            if score >= space.threshold
+            if score >= (space.threshold or NO_SCORE)
         ]
 
     async def _within(self, owner: OwnerId, where: Where) -> Within | None:
@@ -309,7 +311,7 @@ def _candidates(
 def _floors(seen: Sequence[Seen], min_score: float | None) -> dict[DocumentId, float]:
     """Below what a chunk of each document means nothing; a cosine says nothing of words alone."""
     return {
-        document: one.space.threshold if min_score is None else min_score
+        document: (one.space.threshold or NO_SCORE) if min_score is None else min_score
         for one in seen
         if one.vector is not None
         for document in one.live

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from typing import Literal, NamedTuple, Protocol
 
 from unchunk.domain import Chunk, DocumentId, Heading, OwnerId
@@ -52,6 +53,8 @@ class Where:
 EVERYWHERE = Where()
 # Below every cosine.
 ANY_SCORE = -2.0
+# Above every cosine: of an embedder without a threshold, none says that a chunk matches.
+NO_SCORE = inf
 
 
 class Piece(NamedTuple):
@@ -112,6 +115,8 @@ class Dropped:
 
 def too_low(threshold: float) -> str:
     """Why something was dropped."""
+    if threshold == NO_SCORE:
+        return "has too few of the question's words, and the embedder is not calibrated"
     return f"scored below {threshold:.2f}"
 
 
@@ -174,6 +179,11 @@ class Card(NamedTuple):
     name: str
     chunk_count: int
     length: int
+
+    @property
+    def path(self) -> str:
+        """The name with its folder before it, if it has one."""
+        return f"{self.folder}/{self.name}" if self.folder else self.name
 
 
 class Layout(NamedTuple):

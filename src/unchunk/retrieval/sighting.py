@@ -180,7 +180,8 @@ class Sight:
             asked.notes.append(f"searched by words only: embedder {space.spec!r} is unavailable")
             return None
         known = self._vectors.get((space.name, asked.text))
-        if known is not None:
+        # One that is not calibrated is asked anew: its next answer may show that it can be.
+        if known is not None and space.threshold:
             self._telemetry.count("question_cache_hits")
             return known
         # An index that has to be started is, while the question is embedded.

@@ -13,6 +13,7 @@ from traceback import format_exc
 from typing import Any
 
 from fastapi import APIRouter, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -21,6 +22,8 @@ from unchunk.beside.wire import (
     PATH,
     Documents,
     Explaining,
+    Facts,
+    FileName,
     Looking,
     RagSearch,
     read_body,
@@ -31,7 +34,7 @@ from unchunk.beside.wire import (
 from unchunk.chat.explaining import Explanation
 from unchunk.chat.request import ChatRequest
 from unchunk.domain import OwnerId, json_object
-from unchunk.engine import Counts
+from unchunk.engine import Counts, Makeup
 from unchunk.errors import NotFoundError, TransientError, UnchunkError
 from unchunk.library.ingest import Event, Outcome
 from unchunk.library.purging import Receipt
@@ -39,10 +42,11 @@ from unchunk.library.reindexing import Reindexed
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.retriever import Evidence
+from unchunk.retrieval.shelf import Card
 from unchunk.retrieval.snippets import Found
 from unchunk.server.access import House, InHouse, Owner, RequestId, limited_of
 from unchunk.server.rendering import rendered
-from unchunk.server.streaming import attended
+from unchunk.server.streaming import NOBODY, attended
 from unchunk.server.streams import LAST_WORDS, SHUTTING_DOWN
 from unchunk.server.uploads import received
 from unchunk.telemetry import log
@@ -84,7 +88,10 @@ async def add(request: Request, house: InHouse, owner: Owner, name: RequestId) -
 async def act(
     call: str, request: Request, house: InHouse, owner: Owner, name: RequestId
 ) -> Response:
-    body = await request.body()
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        return Response(status_code=NOBODY)
     if call == "chat":
         house.streams.check(limited_of(request))
         asked = read_body(ChatRequest, body)
@@ -172,6 +179,11 @@ async def _rag_search(house: House, owner: OwnerId, given: RagSearch, _: Say) ->
     )
 
 
+async def _find_file_by_name(house: House, owner: OwnerId, given: FileName, _: Say) -> object:
+    found = await house.engine.find_file_by_name(given.file_name, owner=owner)
+    return [written(Card, one) for one in found]
+
+
 async def _explain(house: House, owner: OwnerId, given: Explaining, name: str) -> object:
     explained = await house.engine.explain(
         given.request, owner=owner, request_id=name, before_turn=given.before_turn
@@ -181,6 +193,14 @@ async def _explain(house: House, owner: OwnerId, given: Explaining, name: str) -
 
 async def _counts(house: House, owner: OwnerId, _: Documents, __: Say) -> object:
     return written(Counts, await house.engine.counts(owner=owner))
+
+
+async def _makeup(house: House, _: OwnerId, __: Documents, ___: Say) -> object:
+    return written(Makeup, await house.engine.makeup())
+
+
+async def _facts(house: House, _: OwnerId, __: Documents, ___: Say) -> object:
+    return written(Facts, Facts(house.engine.embedder, house.engine.searches_elsewhere))
 
 
 async def _health(house: House, _: OwnerId, __: Documents, ___: Say) -> object:
@@ -196,7 +216,10 @@ _CALLS: dict[str, tuple[type[Any], Callable[[House, OwnerId, Any, Say], Awaitabl
     "retrieve": (Looking, _retrieve),
     "search_with_context": (Looking, _search_with_context),
     "rag_search": (RagSearch, _rag_search),
+    "find_file_by_name": (FileName, _find_file_by_name),
     "counts": (Documents, _counts),
+    "makeup": (Documents, _makeup),
+    "facts": (Documents, _facts),
     "health": (Documents, _health),
 }
 
@@ -234,6 +257,7 @@ class _Lines(Response):
         self, house: House, owner: OwnerId, name: str, lines: AsyncGenerator[Line]
     ) -> None:
         self._house, self._owner, self._name, self._lines = house, owner, name, lines
+        self._sending = asyncio.Lock()
         self.status_code = 200
         self.background = None
         self.init_headers()
@@ -247,12 +271,24 @@ class _Lines(Response):
     async def _send(self, send: Send) -> object:
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
-        async for line in self._guarded():
-            async with asyncio.timeout(self._house.options.stall_seconds):
-                body = rendered(line) + b"\n"
-                await send({"type": "http.response.body", "body": body, "more_body": True})
+        beating = asyncio.create_task(self._beat(send))
+        try:
+            async for line in self._guarded():
+                async with asyncio.timeout(self._house.options.stall_seconds), self._sending:
+                    body = rendered(line) + b"\n"
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+        finally:
+            beating.cancel()
+            await asyncio.wait([beating])
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return None
+
+    async def _beat(self, send: Send) -> None:
+        """An empty line now and then: whoever waits for long knows that the work goes on."""
+        while True:
+            await asyncio.sleep(self._house.options.heartbeat_seconds)
+            async with self._sending:
+                await send({"type": "http.response.body", "body": b"\n", "more_body": True})
 
     async def _guarded(self) -> AsyncIterator[Line]:
         """Send an error as the last line."""

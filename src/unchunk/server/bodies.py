@@ -28,6 +28,7 @@ _MOST_CHARACTERS = 1_000_000_000
 Chunks = Annotated[int, Field(ge=1, le=MOST, strict=True), AS_WHOLE]
 Documents = Annotated[int, Field(ge=0, le=MOST, strict=True), AS_WHOLE]
 Characters = Annotated[int, Field(ge=0, le=_MOST_CHARACTERS, strict=True), AS_WHOLE]
+Parts = Annotated[int, Field(ge=0, le=1_000, strict=True), AS_WHOLE]
 _Place = Annotated[int, Field(ge=0, le=10_000_000, strict=True), AS_WHOLE]
 _ASKS_ONCE: dict[str, JsonValue] = {
     "oneOf": [
@@ -109,7 +110,7 @@ class ChatBody(BaseModel):
     full_document_chars: Characters | None = None
     """Maximum characters per whole document; overrides the setting.
     0: whatever the budget allows."""
-    max_parts: Annotated[int, Field(ge=0, le=1_000, strict=True), AS_WHOLE] | None = None
+    max_parts: Parts | None = None
     """Maximum number of parts of over-long documents that the model reads; overrides the setting.
     0 disables reading in parts."""
     template: _Id = ""

@@ -294,6 +294,49 @@ def test_a_refusal_is_final_and_says_what_the_provider_said(
     assert len(fake.requests) == (2 if status == 400 else 1)
 
 
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_provider_that_takes_fewer_texts_at_once_is_sent_fewer(
+    fake: Provider, status: int
+) -> None:
+    def at_most_ten(handler: Handler, body: dict[str, Any]) -> None:
+        too_many = refuse(status, {"error": {"message": "at most 10 inputs"}})
+        (right if len(body["input"]) <= 10 else too_many)(handler, body)
+
+    fake.plan.extend([at_most_ten] * 99)
+    texts = [f"text {number}" for number in range(48)]
+
+    async def ask() -> list[Vectors]:
+        embedder = RemoteEmbedder(at(fake), MODEL, patience=HASTY)
+        try:
+            first = await embedder.embed(texts, "document")
+            known = len(fake.requests)
+            again = await embedder.embed(texts, "document")
+        finally:
+            await embedder.close()
+        assert max(fake.sizes[known:]) <= 10
+        return [first, again]
+
+    for rows in asyncio.run(ask()):
+        np.testing.assert_allclose(rows, vectors(texts), atol=1e-5)
+
+
+def test_what_is_wrong_with_any_text_is_not_asked_again_for_each(fake: Provider) -> None:
+    """The name of a model, say: some providers answer that with 400."""
+    fake.plan.extend([refuse(400, {"error": {"message": "no such model"}})] * 999)
+    with pytest.raises(ProviderRefusedError, match="no such model"):
+        embed(fake, [f"text {number}" for number in range(128)])
+    # Each size is tried with and without base64.
+    assert fake.sizes[::2] == [128, 64, 32, 16, 8, 4, 2, 1]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_what_is_no_matter_of_texts_is_refused_at_once(fake: Provider, status: int) -> None:
+    fake.plan.extend([refuse(status, {"error": {"message": "no"}})] * 9)
+    with pytest.raises(ProviderRefusedError, match=f"answered {status}"):
+        embed(fake, ["one", "two", "three"])
+    assert fake.sizes == [3]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

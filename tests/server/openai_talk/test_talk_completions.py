@@ -1,9 +1,10 @@
 """Chat over the official client: what is asked of whom, and how the answer comes."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from openai import AsyncOpenAI, BadRequestError, NotFoundError
@@ -14,6 +15,10 @@ from adapters.llm.scripted import events, piece, refuse
 from chat.rooms import NIGHT
 from server.openai_sdk.clients import sent
 from server.openai_talk.talks import ASKED, MODEL, Talk, talk
+from unchunk.retrieval.shelf import Where
+from unchunk.server.openai.asking import question
+from unchunk.server.openai.completion_bodies import CompletionBody
+from unchunk.server.openai.response_bodies import ResponseBody
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +102,36 @@ def test_stores_may_be_named_beside_the_model(there: Talk) -> None:
         model="gpt-4o", messages=ASKED, extra_body={"unchunk": {}}
     )
     assert more(answer)["plan"]["rag"] is True
+
+
+def test_how_much_is_read_can_be_asked_for_in_both_kinds_of_requests() -> None:
+    said: dict[str, object] = {
+        "context_chunks": 3,
+        "full_documents": 2,
+        "full_document_chars": 900,
+        "max_parts": 0,
+        "strict": True,
+        "mode": "passages",
+        "folder": "Contracts",
+    }
+    for body in (
+        CompletionBody.model_validate({"messages": ASKED, "unchunk": said}),
+        ResponseBody.model_validate({"input": NIGHT, "unchunk": said}),
+    ):
+        # Without stores, nobody is asked what is in them.
+        request = asyncio.run(
+            question(
+                cast("Any", None),
+                "local",
+                "any",
+                ASKED,
+                sampling=body.sampling(),
+                search=body.search("any"),
+            )
+        )
+        assert (request.limit, request.full_documents, request.full_document_chars) == (3, 2, 900)
+        assert (request.max_parts, request.strict, request.mode) == (0, True, "passages")
+        assert request.where == Where(folders=("Contracts",))
 
 
 def test_filters_folder_mode_and_strictness_can_be_asked_for(there: Talk) -> None:
@@ -216,6 +251,7 @@ def test_a_conversation_goes_to_the_model_as_it_was_said(there: Talk) -> None:
         ({"stop": 5}, "stop"),
         ({"stop": ["x", 5]}, "stop[1]"),
         ({"unchunk": {"vector_store_ids": "vs_1"}}, "unchunk.vector_store_ids"),
+        ({"unchunk": {"max_parts": -1}}, "unchunk.max_parts"),
     ],
 )
 def test_what_is_not_done_here_is_refused_by_name(

@@ -173,6 +173,32 @@ def test_a_threshold_of_nothing_lets_all_through_as_it_does_in_a_search(there: T
     assert found
 
 
+def test_what_is_ours_is_understood_and_checked_as_in_chat(there: Talk) -> None:
+    def asked(**said: object) -> set[str]:
+        there.cites()
+        response = there.client.responses.create(
+            model="any", input=NIGHT, extra_body={"unchunk": said}
+        )
+        known = (response.model_extra or {})["unchunk"]
+        assert known["plan"]["rag"] is True
+        return {one["name"] for one in known["sources"]}
+
+    assert asked(vector_store_ids=[there.store]) == {"harbour.md"}
+    assert asked(folder="elsewhere") == set()
+    kind = {"type": "eq", "key": "kind", "value": "rules"}
+    body = {"model": "any", "input": NIGHT}
+    for said, param in (
+        ({"nonsense": 1}, "unchunk.nonsense"),
+        ({"max_parts": -1}, "unchunk.max_parts"),
+        ({"filters": kind}, "unchunk.filters"),
+    ):
+        there.refuses("responses", {**body, "unchunk": said}, param)
+    tools = [{"type": "file_search", "vector_store_ids": [there.store], "filters": kind}]
+    twice = {**body, "tools": tools, "unchunk": {"filters": kind}}
+    there.refuses("responses", twice, "unchunk.filters")
+    there.model.script.clear()
+
+
 def test_a_response_can_be_gone_on_from_also_when_those_before_are_gone(there: Talk) -> None:
     there.says("First.")
     first = there.client.responses.create(model="any", input="One?", instructions="Be brief.")

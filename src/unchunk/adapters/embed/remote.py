@@ -51,6 +51,8 @@ class RemoteEmbedder:
         self._load = load or Load()
         self._calls = Calls(endpoint, patience or Patience())
         self._slots = asyncio.Semaphore(self._load.requests)
+        # How many texts a request may carry, as far as the provider has shown.
+        self._most = self._load.texts
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -95,7 +97,7 @@ class RemoteEmbedder:
         tokens = 0
         for text in texts:
             more = self._count(text)
-            if batch and (len(batch) == self._load.texts or tokens + more > self._load.tokens):
+            if batch and (len(batch) >= self._most or tokens + more > self._load.tokens):
                 yield batch
                 batch, tokens = [], 0
             batch.append(text)
@@ -104,8 +106,31 @@ class RemoteEmbedder:
             yield batch
 
     async def _embed_batch(self, texts: list[str]) -> Vectors:
-        async with self._slots:
-            rows = await self._calls.vectors(texts)
+        """The vectors of a batch, in smaller requests if the provider refuses so many texts at once.
+
+        What it refuses in a request of a single text is refused: that takes a few requests more,
+        each half as large as the one before.
+        """
+        rows: list[Vectors] = []
+        size, at = len(texts), 0
+        while at < len(texts):
+            async with self._slots:
+                size = min(size, self._most)
+                some = texts[at : at + size]
+                try:
+                    rows.append(await self._embed_request(some))
+                except ProviderRefusedError as error:
+                    if not error.about_text or len(some) == 1:
+                        raise
+                    size = len(some) // 2
+                    continue
+            at += len(some)
+        if size < len(texts):
+            self._most = min(self._most, size)
+        return np.concatenate(rows)
+
+    async def _embed_request(self, texts: list[str]) -> Vectors:
+        rows = await self._calls.vectors(texts)
         if len(rows) != len(texts):
             raise ProviderRefusedError(
                 f"{self._where} gave {len(rows)} vectors for {len(texts)} texts"

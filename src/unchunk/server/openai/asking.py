@@ -27,7 +27,8 @@ class Search:
     """Where an answer is looked for: in some stores, or in the whole library without any.
 
     `filters` are as a client sends them, `place` is where in its request. `limit` and `min_score`
-    bound what is found, and the last two how many documents come whole, and how long.
+    bound what is found, `full_documents` and `full_document_chars` how many documents come whole,
+    and how long, and `max_parts` how many parts of longer ones the model reads.
     """
 
     stores: tuple[StoreId, ...] = ()
@@ -40,6 +41,7 @@ class Search:
     min_score: float | None = None
     full_documents: int | None = None
     full_document_chars: int | None = None
+    max_parts: int | None = None
 
     def parsed(self) -> Filter | None:
         """Raises for filters that make no sense."""
@@ -106,6 +108,7 @@ async def question(
         min_score=search.min_score,
         full_documents=search.full_documents,
         full_document_chars=search.full_document_chars,
+        max_parts=search.max_parts,
     )
 
 

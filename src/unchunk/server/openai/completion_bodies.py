@@ -3,13 +3,14 @@
 How a model samples beyond temperature, length and stops is its provider's choice: that is let be.
 """
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, TypeAdapter
 
 from unchunk.chat.request import Mode
 from unchunk.ports import Message, Sampling
-from unchunk.server.bodies import AS_WHOLE, Characters, Chunks, Documents
+from unchunk.server.bodies import AS_WHOLE, Characters, Chunks, Documents, Parts
 from unchunk.server.openai.asking import Search, search_of
 from unchunk.server.openai.faults import WrongFieldError, refuse
 from unchunk.server.openai.fields import AS_LIST, Id, Name, Text, text_or
@@ -92,6 +93,26 @@ class ExtensionBody(BaseModel):
     context_chunks: Chunks | None = None
     full_documents: Documents | None = None
     full_document_chars: Characters | None = None
+    max_parts: Parts | None = None
+
+    def over(self, search: Search) -> Search:
+        """The search with what is said here, which goes before what it had."""
+        search = replace(
+            search,
+            stores=tuple(dict.fromkeys((*search.stores, *(self.vector_store_ids or ())))),
+            folder=self.folder,
+            mode=self.mode,
+            strict=self.strict,
+            limit=search.limit if self.context_chunks is None else self.context_chunks,
+            full_documents=self.full_documents,
+            full_document_chars=self.full_document_chars,
+            max_parts=self.max_parts,
+        )
+        if self.filters is None:
+            return search
+        if search.filters is not None:
+            raise refuse("filters are given twice: send one of them", param="unchunk.filters")
+        return replace(search, filters=self.filters, place="unchunk.filters")
 
 
 class StreamOptionsBody(BaseModel):
@@ -148,21 +169,10 @@ class CompletionBody(BaseModel):
         if self.unchunk is None and self.vector_store_ids is None:
             return search_of(model)
         more = self.unchunk or ExtensionBody()
-        stores = [*(self.vector_store_ids or ()), *(more.vector_store_ids or ())]
-        by_name = search_of(model)
-        if not stores and by_name:
-            stores = [*by_name.stores]
-        return Search(
-            tuple(dict.fromkeys(stores)),
-            more.filters,
-            "unchunk.filters",
-            more.folder,
-            more.mode,
-            more.strict,
-            more.context_chunks,
-            full_documents=more.full_documents,
-            full_document_chars=more.full_document_chars,
-        )
+        search = Search(tuple(self.vector_store_ids or ()))
+        if not (search.stores or more.vector_store_ids):
+            search = search_of(model) or search
+        return more.over(search)
 
 
 def not_done(param: str, what: str = "") -> WrongFieldError:

@@ -7,7 +7,13 @@ from pydantic import BaseModel, Field, JsonValue, StrictBool
 from unchunk.ports import Sampling
 from unchunk.server.openai.asking import Search, search_of
 from unchunk.server.openai.bodies import RankingBody
-from unchunk.server.openai.completion_bodies import Count, Temperature, check_format, not_done
+from unchunk.server.openai.completion_bodies import (
+    Count,
+    ExtensionBody,
+    Temperature,
+    check_format,
+    not_done,
+)
 from unchunk.server.openai.faults import refuse
 from unchunk.server.openai.fields import Id, Metadata, Name, Results, Text
 from unchunk.server.openai.response_items import Input
@@ -59,6 +65,7 @@ class ResponseBody(BaseModel):
     store: StrictBool | None = None
     stream: StrictBool | None = None
     parallel_tool_calls: StrictBool | None = None
+    unchunk: ExtensionBody | None = None
     background: JsonValue = None
     conversation: JsonValue = None
     prompt: JsonValue = None
@@ -89,10 +96,16 @@ class ResponseBody(BaseModel):
         return Sampling("", self.temperature, self.max_output_tokens)
 
     def search(self, model: str) -> Search | None:
-        """Where to look; a tool says it rather than the model's name."""
-        search = self.tools[0].search() if self.tools else search_of(model)
+        """Where to look; a tool or `unchunk` says it rather than the model's name."""
+        more = self.unchunk
         if self.tool_choice == "none":
             return None
+        if self.tools:
+            search: Search | None = self.tools[0].search()
+        else:
+            search = None if more and more.vector_store_ids else search_of(model)
+        if more is not None:
+            search = more.over(search or Search())
         if search is None and self.tool_choice not in (None, "auto"):
             raise refuse("there is no tool to be chosen", param="tool_choice")
         return search
