@@ -1,6 +1,6 @@
 """The citations in the text of an answer, as far as they can be told without what it was sent.
 
-They have to be checked: an id may be unknown, another owner's, or no id at all.
+Check each id before using it: it may be unknown, belong to another owner, or not be an id at all.
 """
 
 import re
