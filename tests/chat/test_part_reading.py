@@ -149,7 +149,7 @@ def test_a_part_that_cannot_be_read_is_named_and_the_others_count(room: Room) ->
 
 def test_where_a_chunk_is_longer_than_the_room_a_warning_says_so(room: Room) -> None:
     text = "\n\n".join(f"Crate {at} was found. " * 40 for at in range(9))
-    found = gather(told(room, texts={"log.md": text}, max_context_chars=400))
+    found = gather(told(room, texts={"log.md": text}, max_context_chars=280))
     [warning] = [one.message for one in found.warnings if one.code == "parts"]
     assert "a single chunk is longer than the room for context" in warning
 
