@@ -295,6 +295,16 @@ def test_a_qdrant_server_holds_ids_vectors_and_metadata_and_its_loss_is_said(
         assert "the documents could not be searched" in why["message"]
 
 
+@pytest.mark.statement("004-44")
+def test_the_index_that_needs_nothing_else_is_the_default(tmp_path: Path) -> None:
+    [path] = written(tmp_path / "files", rules__md=RULES)
+    with library(tmp_path / "home") as opened:
+        opened.add(path)
+        assert opened.search_with_context(NIGHT)
+    assert (tmp_path / "home" / "index" / "edge").is_dir()
+    assert not (tmp_path / "home" / "index" / "chroma").exists()
+
+
 @pytest.mark.statement("004-15", "004-17", "004-18", "004-19", "004-41")
 @pytest.mark.parametrize("index", ["chroma", "edge"])
 def test_a_document_is_found_replaced_and_purged(tmp_path: Path, index: str) -> None:

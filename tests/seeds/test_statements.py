@@ -21,6 +21,7 @@ ALLOWED = frozenset(
         "chunk-size",
         "chunks-per-document",
         "context-placement",
+        "default-index",
         "environment-names",
         "existing-output",
         "file-names",
