@@ -54,7 +54,7 @@ async def open_chroma(
 ) -> "ChromaSource":
     """The collection, after a look at whether `embedder` can have made its vectors.
 
-    For that one of the chunks is embedded, whosever it is, unless `sample` is false.
+    For that one of the chunks is embedded, whoever owns it, unless `sample` is false.
 
     `where` is a folder, or the address of a server as http://HOST:PORT. The embedder stays the
     caller's. The server has `seconds` for an answer. With a `lexicon` it can be searched by words.

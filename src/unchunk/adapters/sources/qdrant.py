@@ -51,7 +51,7 @@ async def open_qdrant(
     With `grpc_port` the server is spoken to by gRPC; it has `seconds` for an answer. The source
     belongs to the event loop that it was opened in. The rest is as for `over_client`.
     """
-    client = connected(url, api_key, grpc_port, seconds)
+    client = await connected(url, api_key, grpc_port, seconds)
     try:
         return await over_client(
             client,

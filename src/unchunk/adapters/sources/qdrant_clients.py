@@ -7,7 +7,9 @@ import asyncio
 import fcntl
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from unchunk.errors import (
 
 try:
     import grpc  # type: ignore[import-untyped]  # has no types of its own
-    from qdrant_client import AsyncQdrantClient, models
+    from qdrant_client import AsyncQdrantClient, QdrantClient, models
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 except ImportError as missing:
     raise MissingPartError(
@@ -34,17 +36,58 @@ except ImportError as missing:
 __all__ = ["as_ours", "awaited", "collection_names", "connected", "models"]
 
 # What a source asks of a client.
-_NEEDED = ("get_collection", "get_collections", "query_points", "query_batch_points", "scroll")
+_NEEDED = (
+    "get_collection",
+    "get_collections",
+    "query_points",
+    "query_batch_points",
+    "scroll",
+    "count",
+)
 
 
 class ThreadedClient:
-    """A synchronous client with the face of an asynchronous one."""
+    """Give a synchronous client the methods of an asynchronous one.
 
-    def __init__(self, client: Any) -> None:  # noqa: ANN401 theirs
-        self._client = client
+    Its calls run in `threads`, or in those of the event loop.
+    """
+
+    def __init__(self, client: Any, threads: Executor | None = None) -> None:  # noqa: ANN401 theirs
+        self._client, self._threads = client, threads
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        return partial(asyncio.to_thread, getattr(self._client, name))
+        return partial(self._called, name)
+
+    async def _called(self, name: str, *args: Any, **named: Any) -> Any:  # noqa: ANN401 theirs
+        client = self._client
+
+        def call() -> Any:  # noqa: ANN401 theirs
+            return getattr(client, name)(*args, **named)
+
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, copy_context().run, call)
+
+
+class FolderClient(ThreadedClient):
+    """A client of a local folder, which is ours to close, in a thread of its own.
+
+    It computes each search itself, and SQLite may allow no other thread than the one that opened
+    the folder.
+    """
+
+    def __init__(self, client: QdrantClient, thread: ThreadPoolExecutor) -> None:
+        super().__init__(client, thread)
+        self._thread = thread
+
+    async def close(self) -> None:
+        """Close it when its calls are done; closing it again does nothing."""
+        if self._client is not None:
+            # It is let go of in its thread, too, as its finalizer closes it once more.
+            held, self._client = [self._client], None
+            closing = self._thread.submit(lambda: held.pop().close())
+            self._thread.shutdown(wait=False)
+            # Closing goes on without a caller who gave up: the folder would stay locked.
+            await asyncio.shield(asyncio.wrap_future(closing))
 
 
 def awaited(client: Any) -> Any:  # noqa: ANN401 theirs
@@ -64,12 +107,12 @@ async def collection_names(client: Any) -> list[str]:  # noqa: ANN401 theirs
     return sorted(one.name for one in found.collections)
 
 
-def connected(
+async def connected(
     place: str, api_key: str | None, grpc_port: int | None, seconds: int
-) -> AsyncQdrantClient:
-    """A client of a server by its URL, or of a local folder that a Qdrant client has filled."""
+) -> AsyncQdrantClient | FolderClient:
+    """Return a client of a server by its URL, or of a local folder that Qdrant's client filled."""
     if "://" not in place:
-        return _local(Path(place))
+        return await _of_folder(Path(place))
     try:
         return AsyncQdrantClient(
             url=place,
@@ -85,7 +128,24 @@ def connected(
         ) from error
 
 
-def _local(folder: Path) -> AsyncQdrantClient:
+async def _of_folder(folder: Path) -> FolderClient:
+    thread = ThreadPoolExecutor(1, "qdrant-folder")
+    opening = thread.submit(_opened, folder)
+    try:
+        return FolderClient(await asyncio.wrap_future(opening), thread)
+    except BaseException:
+        # A caller who gives up cannot stop the thread, and nobody else would close the client.
+        thread.submit(_close, opening)
+        thread.shutdown(wait=False)
+        raise
+
+
+def _close(opening: Future[QdrantClient]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
+
+
+def _opened(folder: Path) -> QdrantClient:
     # The client would make a missing one.
     if not (folder / "meta.json").is_file():
         raise NotFoundError(
@@ -99,7 +159,7 @@ def _local(folder: Path) -> AsyncQdrantClient:
     if _is_locked(folder / ".lock"):
         raise open_elsewhere
     try:
-        return AsyncQdrantClient(path=str(folder))
+        return QdrantClient(path=str(folder))
     except RuntimeError as error:
         raise open_elsewhere from error
 
@@ -147,6 +207,6 @@ def _local_error(message: str, where: str) -> UnchunkError | None:
     """What a client without a server says, which has no codes."""
     if message.startswith("Collection ") and message.endswith(" not found"):
         return NotFoundError(f"{where} is not there")
-    if "closed" in message:
+    if "closed" in message or "after shutdown" in message:
         return IndexUnavailableError(f"{where} cannot be reached: its client is closed")
     return None

@@ -1,4 +1,4 @@
-"""What is meant of a Qdrant collection, as Qdrant's own filters."""
+"""Turn what a search is limited to into filters of Qdrant."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
