@@ -1,12 +1,12 @@
 """Searching a Qdrant collection by words: by its own sparse vectors, its text index, or a scan."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from qdrant_client import models
 
-from unchunk.adapters.sources.fields import Fields, look_up
+from unchunk.adapters.sources.fields import Fields, Payload, look_up
 from unchunk.adapters.sources.qdrant_filters import filter_of
 from unchunk.adapters.sources.reading import Record
 from unchunk.adapters.sources.words import Ranked, Row, ScannedWords, WordIndex, words_of
@@ -156,8 +156,18 @@ class IndexedWords:
             )
         )
         frequencies = {words[word]: it.count for word, it in zip(full, counts, strict=True)}
-        index = WordIndex(self._lexicon, self._place.fields)
         rows = {one.id: one.payload or {} for reply in replies for one in reply.points}
+        return await asyncio.to_thread(self._ranked, question, limit, rows, frequencies)
+
+    def _ranked(
+        self,
+        question: str,
+        limit: int,
+        rows: Mapping[Any, Payload],
+        frequencies: Mapping[int, int],
+    ) -> Ranked:
+        """Rank what was found, which takes a while where there is much of it."""
+        index = WordIndex(self._lexicon, self._place.fields)
         index.add([(key, Record(str(key), payload)) for key, payload in rows.items()])
         best = index.best(question, Among(), limit, total=self._total, frequencies=frequencies)
         return Ranked(best)
