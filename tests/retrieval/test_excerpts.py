@@ -1,6 +1,9 @@
 """Documents that are wanted whole: what is kept where one is too long, and who gets the room."""
 
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice, pairwise
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,8 +67,36 @@ def test_every_chunk_has_its_turn_once(lengths: list[int], matches: dict[int, fl
 
 
 def test_the_best_match_and_both_ends_come_first() -> None:
-    assert by_importance([100] * 20, {9: 0.7, 13: 0.8})[:3] == [13, 0, 19]
-    assert by_importance([100] * 20, {})[:2] == [0, 19]
+    assert [*by_importance([100] * 20, {9: 0.7, 13: 0.8})][:3] == [13, 0, 19]
+    assert [*by_importance([100] * 20, {})][:2] == [0, 19]
+
+
+class Counted(Sequence[int]):
+    """The lengths of many chunks, which counts how many of them were looked at."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self.looks = size, 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401 - of a sequence
+        self.looks += 1
+        return 1000
+
+
+def test_a_chunk_that_claims_a_million_others_costs_no_more_than_what_is_there() -> None:
+    text, spans = even(100, 1000)
+    lengths = Counted(1_000_000)
+    chosen = [*islice(by_importance(lengths, {50: 0.8}), 10)]
+    assert len(set(chosen)) == 10
+    assert {0, 50, 999_999} <= set(chosen)
+    assert lengths.looks <= 20
+    sheet = replace(sheet_of(text, spans[:10]), chunk_count=1_000_000)
+    document = excerpt(sheet, {5: 0.8}, 5000, lengths=lengths)
+    assert document.kind == "excerpt"
+    assert coverage(document)
+    assert lengths.looks <= 1_000
 
 
 @given(st.lists(st.floats(0, 5000) | st.just(float("inf")), max_size=8), st.integers(-5, 20_000))

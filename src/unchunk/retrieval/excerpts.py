@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from heapq import merge as in_order
+from itertools import islice
 
 from unchunk.domain import Heading
 from unchunk.retrieval.evidence import Kind, ReconstructedDocument
@@ -18,29 +20,31 @@ _OPENING, _ENDING, _MATCHES = 2.0, 1.0, 2.5
 _HEADINGS = 8
 
 
-def by_importance(lengths: Sequence[int], matches: Mapping[int, float]) -> list[int]:
-    """The chunks of a document, each given by its length, in the order in which they are wanted.
+def by_importance(lengths: Sequence[int], matches: Mapping[int, float]) -> Iterator[int]:
+    """Yield the chunks of a document, each given by its length, in the order they are wanted in.
 
     Whatever number of them is taken, the opening, the ending and the surroundings of the matches
     have their shares of the room; the best match, the first chunk and the last come before all
-    others. `matches` has scores by chunk; the best come first.
+    others. `matches` has scores by chunk; the best come first. To take a few costs little, however
+    many chunks there are said to be.
     """
-    turns: dict[int, float] = {}
     count = len(lengths)
-    for first, (indices, share) in enumerate(
-        (
-            (_outward(matches, count), _MATCHES),
-            (iter(range(count)), _OPENING),
-            (reversed(range(count)), _ENDING),
-        ),
-        start=-3,
-    ):
+
+    def turns(first: float, indices: Iterable[int], share: float) -> Iterator[tuple[float, int]]:
         taken = 0
         for index in indices:
-            turn = taken / share or float(first)
-            turns[index] = min(turns.get(index, turn), turn)
+            yield taken / share or first, index
             taken += max(lengths[index], 1)
-    return sorted(turns, key=lambda index: (turns[index], index))
+
+    seen = set()
+    for _, index in in_order(
+        turns(-3, _outward(matches, count), _MATCHES),
+        turns(-2, range(count), _OPENING),
+        turns(-1, reversed(range(count)), _ENDING),
+    ):
+        if index not in seen:
+            seen.add(index)
+            yield index
 
 
 def excerpt(
@@ -59,7 +63,9 @@ def excerpt(
     the sheet does not have them all. The marks name the `headings` of what was left out.
     """
     known = lengths or _lengths(sheet)
-    order = [index for index in by_importance(known, matches) if index in sheet.pieces]
+    count = sum(index < len(known) for index in sheet.pieces)
+    wanted = (index for index in by_importance(known, matches) if index in sheet.pieces)
+    order = [*islice(wanted, count)]
     tag = tag_for(one.text for one in merge(sheet, order)) if tag is None else tag
 
     def fits(text: str) -> bool:
