@@ -15,12 +15,16 @@ from adapters.sources.stores import Payload, chroma_client, fill_chroma, fill_qd
 from servers import qdrant
 from sheets import prose
 from unchunk.cli import main
+from unchunk.domain import EmbedderIdentity
 from unchunk.errors import (
     IndexUnavailableError,
     InvalidInputError,
     InvalidSettingError,
     NotFoundError,
+    UnchunkError,
 )
+from unchunk.settings import load
+from unchunk.wiring.collections import open_collection
 
 TEXT = f"{prose(9000, 1)}The white whale swam before him. {prose(9000, 2)}"
 CUT = unchunk.ChunkingStrategy("words", 320, 80)
@@ -152,6 +156,43 @@ def test_what_makes_no_sense_is_refused_with_what_would(
         unchunk.open_collection(place, tmp_path, embedder="hashing:256", **options),
     ):
         pass
+
+
+class Closable:
+    """A model that notes whether it is open."""
+
+    def __init__(self, opened: set[object]) -> None:
+        self.identity = EmbedderIdentity("m", 2, 10, min_score=0.2)
+        self._opened = opened
+        opened.add(self)
+
+    async def close(self) -> None:
+        self._opened.remove(self)
+
+
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        ({"language": "klingon"}, "chroma:/nowhere#c"),
+        ({"embedder_min_score": 2.0}, "chroma:/nowhere#c"),
+        ({}, "chroma:/nowhere#c"),
+        ({}, "qdrant:/nowhere#c"),
+        ({}, "chunkenizer:ftp://nowhere"),
+    ],
+)
+def test_where_opening_fails_the_models_are_closed(
+    options: dict[str, Any], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: set[object] = set()
+
+    async def make_embedder(*_: object) -> Closable:
+        return Closable(opened)
+
+    monkeypatch.setattr("unchunk.wiring.collections.make_embedder", make_embedder)
+    monkeypatch.setattr("unchunk.wiring.manners.make_reranker", lambda _: Closable(opened))
+    with pytest.raises(UnchunkError):
+        asyncio.run(open_collection(load(tmp_path, {}, **options), place))
+    assert not opened
 
 
 @pytest.mark.parametrize(

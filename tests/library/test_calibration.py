@@ -20,6 +20,7 @@ from unchunk.engine import Engine
 from unchunk.errors import InvalidSettingError
 from unchunk.library.calibration import (
     CalibratedEmbedder,
+    FileThresholds,
     NotedThresholds,
     measured,
     threshold_of,
@@ -217,6 +218,23 @@ def test_a_setting_goes_over_it_for_every_embedder(home: Home) -> None:
         home.run(work, embedder_min_score=1.5)
 
 
+def test_two_servers_that_give_their_models_one_name_have_a_threshold_each(tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.json"
+    fingerprint = Planted().identity.fingerprint
+
+    async def work() -> None:
+        first = FileThresholds(path, "openai:m http://one/v1")
+        other = FileThresholds(path, "openai:m http://two/v1")
+        assert await first.keep(fingerprint, 0.3) == 0.3
+        assert await other.load(fingerprint) is None
+        await other.keep(fingerprint, 0.6)
+        assert [await one.load(fingerprint) for one in (first, other)] == [0.3, 0.6]
+
+    asyncio.run(work())
+    # An address may hold a password.
+    assert "one" not in path.read_text()
+
+
 def test_for_collections_it_is_kept_in_the_home(tmp_path: Path) -> None:
     texts = ["the tide comes in twice a day", "a pilot boards every ship"]
 
@@ -255,6 +273,10 @@ def test_for_collections_it_is_kept_in_the_home(tmp_path: Path) -> None:
         asyncio.run(work(server.url))
         again = [it for it in server.requests if PROBES[0].passage in it.body["input"]]
         assert len(again) == 1
+    # Another server may mean something else by that name.
+    with provider() as server:
+        asyncio.run(work(server.url))
+        assert any(PROBES[0].passage in it.body["input"] for it in server.requests)
     # A damaged file is no reason to refuse anything: it is written anew.
     (tmp_path / "home" / "thresholds.json").write_text("{")
     with provider() as server:

@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final, Protocol
@@ -58,21 +59,29 @@ class NotedThresholds:
 
 
 class FileThresholds:
-    """`Thresholds` in a small JSON file, for collections, in which nothing of ours can be kept."""
+    """`Thresholds` in a small JSON file, for collections, in which nothing of ours can be kept.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    `provider` says which embedder is asked, and where: two servers may use one name for different
+    models.
+    """
+
+    def __init__(self, path: Path, provider: str) -> None:
+        self._path, self._provider = path, provider
 
     async def load(self, fingerprint: str) -> float | None:
-        found = (await asyncio.to_thread(self._read)).get(fingerprint)
+        found = (await asyncio.to_thread(self._read)).get(self._key(fingerprint))
         return found if isinstance(found, float) else None
 
     async def keep(self, fingerprint: str, threshold: float) -> float:
         try:
-            await asyncio.to_thread(self._write, fingerprint, threshold)
+            await asyncio.to_thread(self._write, self._key(fingerprint), threshold)
         except OSError as error:
             log("the threshold of an embedder cannot be kept in %s: %s", self._path, error)
         return threshold
+
+    def _key(self, fingerprint: str) -> str:
+        # Only a digest: the address of a provider may hold a password.
+        return sha256(f"{self._provider} {fingerprint}".encode()).hexdigest()[:16]
 
     def _read(self) -> dict[str, object]:
         try:
@@ -81,9 +90,9 @@ class FileThresholds:
             return {}
         return kept if isinstance(kept, dict) else {}
 
-    def _write(self, fingerprint: str, threshold: float) -> None:
+    def _write(self, key: str, threshold: float) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        text = json.dumps(self._read() | {fingerprint: threshold}, indent=1)
+        text = json.dumps(self._read() | {key: threshold}, indent=1)
         with NamedTemporaryFile("w", dir=self._path.parent, delete=False) as file:
             file.write(text)
         Path(file.name).replace(self._path)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import fields as dataclass_fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -47,22 +47,25 @@ async def open_collection(
     `fields` names a preset, or tells which field holds what. `cut` is how the texts were cut, if
     that is known. `vector` names one of a Qdrant collection's vectors, where there are several.
     """
-    manner = manner_of(settings)
     check_place(place)
     kind, _, rest = place.partition(":")
     where, _, name = rest.rpartition("#")
-    embedder: Embedder | None = None
     calibrated: Embedder | None = None
     lexicon: Lexicon | None = None
-    if kind != "chunkenizer":
-        names = fields_of(fields)
-        made = await make_embedder(settings, settings.embedder, None)
-        kept = FileThresholds(settings.home / "thresholds.json")
-        calibrated = await with_threshold(settings, settings.embedder, made, kept)
-        embedder = RememberingEmbedder(calibrated)
-        lexicon = lexicon_of(settings.language)
-        key = settings.collection_key or None
-        try:
+    async with AsyncExitStack() as opened:
+        manner = manner_of(settings)
+        if manner.reranker is not None:
+            opened.push_async_callback(manner.reranker.close)
+        if kind != "chunkenizer":
+            names = fields_of(fields)
+            lexicon = lexicon_of(settings.language)
+            made = await make_embedder(settings, settings.embedder, None)
+            opened.push_async_callback(made.close)
+            provider = f"{settings.embedder} {settings.embedder_url}"
+            kept = FileThresholds(settings.home / "thresholds.json", provider)
+            calibrated = await with_threshold(settings, settings.embedder, made, kept)
+            embedder = RememberingEmbedder(calibrated)
+            key = settings.collection_key or None
             if kind == "qdrant":
                 from unchunk.adapters.sources.qdrant import open_qdrant
 
@@ -88,28 +91,25 @@ async def open_collection(
                     sample=not owner_field,
                     lexicon=lexicon,
                 )
-        except BaseException:
-            await embedder.close()
-            raise
-    else:
-        from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
+        else:
+            from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
 
-        source = ChunkenizerSource(
-            rest or settings.chunkenizer_url or CHUNKENIZER, key=settings.collection_key
+            source = ChunkenizerSource(
+                rest or settings.chunkenizer_url or CHUNKENIZER, key=settings.collection_key
+            )
+        shelf = ForeignShelf(
+            source, owner_field=owner_field, chunking=cut, lexicon=lexicon, fusion=manner.fusion
         )
-    shelf = ForeignShelf(
-        source, owner_field=owner_field, chunking=cut, lexicon=lexicon, fusion=manner.fusion
-    )
-    return collection_over(
-        shelf,
-        settings.owner,
-        manner,
-        # Its documents change behind its own API, which its clients ask with each question.
-        cache_seconds=0 if kind == "chunkenizer" else settings.search_cache_seconds,
-        telemetry=telemetry,
-        closing=[it.close for it in (embedder, manner.reranker) if it is not None],
-        remarks=partial(uncalibrated, calibrated),
-    )
+        return collection_over(
+            shelf,
+            settings.owner,
+            manner,
+            # Its documents change behind its own API, which its clients ask with each question.
+            cache_seconds=0 if kind == "chunkenizer" else settings.search_cache_seconds,
+            telemetry=telemetry,
+            closing=[opened.pop_all().aclose],
+            remarks=partial(uncalibrated, calibrated),
+        )
 
 
 async def collection_of_client(
@@ -126,7 +126,7 @@ async def collection_of_client(
     cache_seconds: float = CACHE_SECONDS,
     sparse: object = None,
 ) -> Collection:
-    """A collection by the caller's own Qdrant client and embedding model, which stay theirs.
+    """A collection by the caller's own Qdrant client and embedding model, which are not closed.
 
     `sparse` is a model for its sparse vectors, if there is one.
     """
