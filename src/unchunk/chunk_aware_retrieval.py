@@ -1,5 +1,6 @@
 """Whole passages from a Qdrant collection, by a client and a model that you have already."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ class ChunkAwareRetriever:
         self._owner_field, self._owner, self._cut = owner_field, owner, cut
         self._language, self._cache_seconds = language, cache_seconds
         self._opened: dict[tuple[str, str], Collection] = {}
+        self._opening: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     async def search_with_context(
         self,
@@ -101,26 +103,37 @@ class ChunkAwareRetriever:
         return await collection.rag_search(query, use_chunk_aware, limit, show_content)
 
     async def collection(self, collection_name: str = "", vector_name: str = "") -> "Collection":
-        """One of the client's collections, opened when it is first asked for."""
+        """Return one of the client's collections, opened when it is first asked for.
+
+        Concurrent callers share one attempt to open it. If that fails, the next call tries again.
+        """
+        name = collection_name or self._name or await self._only_name()
+        key = name, vector_name or self._vector
+        if key not in self._opened:
+            opening, loop = self._opening.get(key), asyncio.get_running_loop()
+            # A task of another event loop cannot be awaited, and may never end.
+            if opening is None or opening.done() or opening.get_loop() is not loop:
+                opening = self._opening[key] = loop.create_task(self._open(*key))
+            # Whoever is cancelled does not take the others' attempt along.
+            await asyncio.shield(opening)
+        return self._opened[key]
+
+    async def _open(self, name: str, vector: str) -> None:
         from unchunk.wiring.collections import collection_of_client  # noqa: PLC0415
 
-        name = collection_name or self._name or await self._only_name()
-        vector = vector_name or self._vector
-        if (name, vector) not in self._opened:
-            self._opened[name, vector] = await collection_of_client(
-                self._client,
-                self._model,
-                name,
-                fields=self._fields,
-                owner_field=self._owner_field,
-                owner=self._owner,
-                cut=self._cut,
-                vector=vector,
-                language=self._language,
-                cache_seconds=self._cache_seconds,
-                sparse=self._sparse,
-            )
-        return self._opened[name, vector]
+        self._opened[name, vector] = await collection_of_client(
+            self._client,
+            self._model,
+            name,
+            fields=self._fields,
+            owner_field=self._owner_field,
+            owner=self._owner,
+            cut=self._cut,
+            vector=vector,
+            language=self._language,
+            cache_seconds=self._cache_seconds,
+            sparse=self._sparse,
+        )
 
     async def _only_name(self) -> str:
         from unchunk.wiring.collections import names_of_client  # noqa: PLC0415
