@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from unchunk.domain import EmbedderIdentity, Terms
 from unchunk.errors import InvalidInputError, ProviderUnavailableError
 from unchunk.ports import Embedder, Role, Vectors
+from unchunk.ports.replies import TRANSIENT
 
 # How much such a model reads is not known here; what it does with a longer text is its affair.
 _ANY_LENGTH = 2**31 - 1
@@ -35,17 +36,16 @@ async def sparse_query(model: object, question: str) -> Terms:
     """
     name = getattr(model, "__name__", type(model).__name__)
     _, call = _calls(model, name)
-    found = await _called(call, [question])
-    for vector in found if isinstance(found, list | tuple) else [found]:
-        indices, values = (getattr(vector, it, None) for it in ("indices", "values"))
-        if indices is not None and values is not None and not callable(values):
-            pairs = sorted(zip(map(int, indices), map(float, values), strict=True))
-            return Terms(tuple(one for one, _ in pairs), tuple(weight for _, weight in pairs))
-        break
-    raise InvalidInputError(
-        f"the sparse embedding model {name!r} returned {type(found).__name__} for a list of one"
-        " text: it has to return one vector with indices and values"
-    )
+    found = await _called(call, [question], name)
+    vector: Any = found[0] if isinstance(found, list | tuple) and found else found
+    try:
+        pairs = sorted(zip(map(int, vector.indices), map(float, vector.values), strict=True))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"the sparse embedding model {name!r} returned {type(found).__name__} for a list of one"
+            " text: it has to return one vector with indices and values"
+        ) from error
+    return Terms(tuple(one for one, _ in pairs), tuple(weight for _, weight in pairs))
 
 
 class GivenEmbedder:
@@ -76,16 +76,23 @@ class GivenEmbedder:
 
     async def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         call = self._query if role == "query" else self._document
+        found = await _called(call, list(texts), self._name)
+        returned = f"the embedding model {self._name!r} returned"
         try:
-            rows = _rows(await _called(call, list(texts)))
-        except OSError as error:
-            message = f"the embedding model {self._name!r} does not answer: {error}"
-            raise ProviderUnavailableError(message) from error
+            rows = _rows(found)
+        # Such as ragged rows, and tensors that are elsewhere than in memory.
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InvalidInputError(
+                f"{returned} {type(found).__name__} that cannot be read as vectors ({error}): it has"
+                " to return one vector of numbers for each text"
+            ) from error
         if rows.ndim != 2 or len(rows) != len(texts):
             raise InvalidInputError(
-                f"the embedding model {self._name!r} returned an array of shape {rows.shape} for a"
-                f" list of {len(texts)} texts: it has to return one vector for each text"
+                f"{returned} an array of shape {rows.shape} for a list of {len(texts)} texts: it"
+                " has to return one vector for each text"
             )
+        if not np.isfinite(rows).all():
+            raise InvalidInputError(f"{returned} a vector with a number that is not finite")
         return rows
 
     async def close(self) -> None:
@@ -113,20 +120,51 @@ def _calls(model: object, name: str) -> tuple[Call, Call]:
     )
 
 
-async def _called(call: Call, texts: list[str]) -> object:
+async def _called(call: Call, texts: list[str], name: str) -> object:
     """What it returns, awaited and read to its end."""
+    try:
+        return await _read(call, texts)
+    except Exception as error:
+        if not _may_pass(error):
+            raise
+        reason = str(error) or type(error).__name__
+        message = f"the embedding model {name!r} does not answer: {reason}"
+        raise ProviderUnavailableError(message) from error
+
+
+async def _read(call: Call, texts: list[str]) -> object:
+    def in_thread() -> object:
+        found = call(texts)
+        # A generator works while it is read.
+        return list(found) if isinstance(found, Iterator) else found
+
     if inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
         getattr(call, "__call__", None)  # noqa: B004 - whether awaiting it is in its signature
     ):
-        return await call(texts)
-    found = await asyncio.to_thread(_read, call, texts)
-    return await cast("Awaitable[object]", found) if inspect.isawaitable(found) else found
+        found = await call(texts)
+    else:
+        found = await asyncio.to_thread(in_thread)
+        if inspect.isawaitable(found):
+            found = await cast("Awaitable[object]", found)
+    if isinstance(found, AsyncIterator):
+        return [one async for one in found]
+    return await asyncio.to_thread(list, found) if isinstance(found, Iterator) else found
 
 
-def _read(call: Call, texts: list[str]) -> object:
-    """A generator works while it is read, so that is done in the thread, too."""
-    found = call(texts)
-    return list(found) if inspect.isgenerator(found) else found
+def _may_pass(error: Exception) -> bool:
+    """Whether a model cannot be reached, by what clients such as httpx and openai raise.
+
+    All other errors are mistakes, and are raised as they are.
+    """
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, OSError) or status in TRANSIENT:
+        return True
+    # The clients have exceptions of their own, behind which is one of the connection's.
+    cause = error.__cause__ or error.__context__
+    while cause is not None and not isinstance(cause, OSError):
+        cause = cause.__cause__ or cause.__context__
+    # One that names a file is about no connection.
+    return cause is not None and cause.filename is None
 
 
 def _rows(found: object) -> Vectors:
