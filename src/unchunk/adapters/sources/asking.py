@@ -7,7 +7,7 @@ import httpx2
 
 from unchunk.adapters.sources.addresses import check_address, is_here, shown_address
 from unchunk.adapters.sources.bounds import Body, Bounds, parsed
-from unchunk.adapters.sources.patience import patiently
+from unchunk.adapters.sources.patience import tried
 from unchunk.errors import (
     IntegrityError,
     NotFoundError,
@@ -47,7 +47,7 @@ class Server:
             return await parsed(await self._attempt(method, path, body))
 
         try:
-            return await patiently(attempt, self._bounds.patience, self.where)
+            return await tried(attempt, self._bounds.patience, self.where)
         except IntegrityError as error:
             what = f"the reply of {self.where} to {path} cannot be used: {error}"
             raise type(error)(what) from None

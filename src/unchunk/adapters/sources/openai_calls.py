@@ -20,7 +20,7 @@ from openai.lib.azure import BaseAzureClient
 from unchunk.adapters.sources.addresses import shown_address
 from unchunk.adapters.sources.bounds import Body, Bounds, parsed
 from unchunk.adapters.sources.openai_clients import Client, in_thread, prepared
-from unchunk.adapters.sources.patience import patiently, tried
+from unchunk.adapters.sources.patience import tried
 from unchunk.errors import (
     IntegrityError,
     NotFoundError,
@@ -75,9 +75,10 @@ class Calls:
 
         attempts, seconds = self._bounds.attempts, self._bounds.patience
         try:
-            if attempts is not None:
-                return await tried(attempt, 1 if once else attempts, seconds, self.where)
-            return await patiently(attempt, min(seconds, _ONCE) if once else seconds, self.where)
+            if once:
+                seconds = seconds if attempts else min(seconds, _ONCE)
+                attempts = attempts and 1
+            return await tried(attempt, seconds, self.where, attempts)
         except IntegrityError as error:
             what = f"the reply of {self.where} to {path}"
             raise IntegrityError(f"{what} cannot be used: {error}") from None

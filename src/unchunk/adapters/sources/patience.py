@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from math import inf
 from time import monotonic
 from typing import TypeVar
 
@@ -17,34 +18,20 @@ _LONGEST_ASKED = 120.0
 
 
 async def tried(
-    attempt: Callable[[float], Awaitable[T]], attempts: int, seconds: float, where: str
+    attempt: Callable[[float], Awaitable[T]],
+    seconds: float,
+    where: str,
+    attempts: int | None = None,
 ) -> T:
-    """The result of `attempt`, made at most `attempts` times; each may take so many seconds."""
-    failures = 0
-    while True:
-        try:
-            async with asyncio.timeout(seconds):
-                return await attempt(seconds)
-        except TimeoutError:
-            error = ProviderUnavailableError(f"{where} did not answer within {seconds:.3g} s")
-        except ProviderUnavailableError as raised:
-            error = raised
-        failures += 1
-        if failures >= attempts or (error.retry_after or 0) > _LONGEST_ASKED:
-            times = "once" if failures == 1 else f"{failures} times"
-            raise ProviderUnavailableError(f"{error}; tried {times}", error.retry_after) from None
-        await asyncio.sleep(wait_after(failures, error.retry_after))
+    """Return what `attempt` gives, tried again while its provider is unavailable.
 
-
-async def patiently(attempt: Callable[[float], Awaitable[T]], patience: float, where: str) -> T:
-    """What `attempt` gives, tried as long as patience lasts; it is told how many seconds are left.
-
-    Of `ProviderUnavailableError`s the last is raised that was not cut short by that.
+    It is told how many seconds are left. All attempts together have `seconds`; with `attempts`,
+    each of so many has them. Of several errors the last is raised that was not cut short by that.
     """
-    end = monotonic() + patience
+    end = inf if attempts else monotonic() + seconds
     failures, told = 0, None
     while True:
-        left = max(0.001, end - monotonic())
+        left = seconds if attempts else max(0.001, end - monotonic())
         try:
             async with asyncio.timeout(left):
                 return await attempt(left)
@@ -56,9 +43,14 @@ async def patiently(attempt: Callable[[float], Awaitable[T]], patience: float, w
         if told is None or monotonic() < end:
             told = error
         wait = wait_after(failures, error.retry_after)
-        if monotonic() + wait >= end:
-            spent = f"; tried {failures} times, for at most {patience:.3g} s"
-            raise ProviderUnavailableError(f"{told}{spent}", told.retry_after) from None
+        if attempts:
+            is_last = failures >= attempts or (error.retry_after or 0) > _LONGEST_ASKED
+        else:
+            is_last = monotonic() + wait >= end
+        if is_last:
+            spent = "tried once" if failures == 1 else f"tried {failures} times"
+            spent += "" if attempts else f", for at most {seconds:.3g} s"
+            raise ProviderUnavailableError(f"{told}; {spent}", told.retry_after) from None
         await asyncio.sleep(wait)
 
 
