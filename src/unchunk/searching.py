@@ -48,7 +48,10 @@ class Searching:
         where: Where = EVERYWHERE,
         owner: OwnerId | None = None,
     ) -> Found:
-        """The chunks that answer best, by meaning and by words, each for itself."""
+        """The chunks that answer best, by meaning and by words, each for itself.
+
+        Only in the documents that the question tags, if it does (`source:rules.md`).
+        """
         asking = await self._searched()
         return await asking.snippets(question, self._whose(owner), where, limit)
 
@@ -60,9 +63,11 @@ class Searching:
         where: Where = EVERYWHERE,
         owner: OwnerId | None = None,
     ) -> Found:
-        """As `search`, but always in the library's own documents."""
+        """As `search`, but always in the library's own documents, and a tag is text."""
         await self._settle()
-        return await self._asking.snippets(question, self._whose(owner), where, limit)
+        return await self._asking.snippets(
+            question, self._whose(owner), where, limit, with_tags=False
+        )
 
     @property
     def searches_elsewhere(self) -> bool:

@@ -17,6 +17,7 @@ from unchunk.adapters.index.edge import EdgeIndex
 from unchunk.engine import Engine
 from unchunk.errors import IndexUnavailableError, InvalidInputError, ProviderUnavailableError
 from unchunk.library.lazy import LazyIndex
+from unchunk.mcp.tools import TOOLS, Desk
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.query import Turn
 from unchunk.retrieval.retriever import Evidence
@@ -488,3 +489,79 @@ def test_lists_are_taken_where_tuples_are_meant(home: Home) -> None:
         assert [one.name for one in evidence.documents] == ["a.md"]
 
     home.run(in_time(work))
+
+
+RULES = "".join(
+    f"# Rule {at}\n\nRule {at} of the harbour. {'Mooring. ' * 80}\n\n" for at in range(9)
+)
+POEM = "# Haiku\n\nA crane stands alone.\n\n" + "".join(
+    f"# Verse {at}\n\n{'Reeds bend in the wind. ' * 30}\n\n" for at in range(9)
+)
+
+
+@pytest.mark.parametrize("question", ["source:haiku.md crane", "source:haiku.md"])
+def test_a_tag_restricts_every_kind_of_search_to_its_document(home: Home, question: str) -> None:
+    """With nothing else asked, the document comes from its beginning."""
+    home.file("rules.md", RULES + "The crane lifts boats.\n")
+    home.file("haiku.md", POEM)
+
+    async def report(_: int, __: str) -> None:
+        """Nobody waits for news."""
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        texts = [
+            await engine.rag_search(question),
+            await engine.rag_search(question, use_chunk_aware=False),
+            *[
+                await TOOLS["rag_search"].call(
+                    Desk(engine), {"query": question, "use_chunk_aware": aware}, report
+                )
+                for aware in (True, False)
+            ],
+        ]
+        for text in texts:
+            assert "haiku" in text.casefold()
+            assert "crane stands alone" in text
+            assert "Rule" not in text
+            assert "lifts boats" not in text
+        evidence = await engine.retrieve(question, mode="passages")
+        assert {one.name for one in evidence.documents} == {"haiku.md"}
+        found = await engine.search(question, limit=2)
+        assert [hit.name for hit in found.hits] == ["haiku.md"] * 2
+        assert found.hits[0].chunk.chunk_index == 0
+        # Stores are searched for what is written, whatever that is.
+        plain = await engine.search_library(question, limit=30)
+        assert {hit.name for hit in plain.hits} == {"haiku.md", "rules.md"}
+
+    home.run(work)
+
+
+def test_a_tag_that_names_nothing_is_told_and_all_is_searched(home: Home) -> None:
+    home.file("rules.md", "The crane lifts boats.\n")
+    home.file("a/plan.md", "One crane.")
+    home.file("b/plan.md", "Two cranes.")
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        found = await engine.search("source:nowhere.md crane")
+        assert len(found.hits) == 3
+        assert found.notes[0] == "there is no document 'nowhere.md'"
+        assert "everything is searched" in found.notes[1]
+        assert "no document 'nowhere.md'" in await engine.rag_search("source:nowhere.md crane")
+        several = await engine.search("source:plan.md")
+        assert several.hits == ()
+        assert "matches several documents" in several.notes[0]
+        rules = Where(names=("rules.md",))
+        assert (await engine.search("source:a/plan.md crane", where=rules)).hits == ()
+
+    home.run(work)
+
+
+def test_a_mode_that_there_is_not_is_refused(home: Home) -> None:
+    async def work(engine: Engine) -> None:
+        mode: Any = "bogus"
+        with pytest.raises(InvalidInputError, match="there is no mode 'bogus'"):
+            await engine.retrieve(QUESTION, mode=mode)
+
+    home.run(work)

@@ -12,7 +12,7 @@ from unchunk.retrieval.amount import Amount, check
 from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.fusion import Fusion
 from unchunk.retrieval.shelf import ANY_SCORE, EVERYWHERE, Card, Sheet, Shelf, Where
-from unchunk.retrieval.snippets import Found, snippets
+from unchunk.retrieval.snippets import Found, hit_of, settled, snippets
 from unchunk.retrieval.watching import WatchedReranker
 from unchunk.retrieval.wording import Words
 from unchunk.telemetry import Telemetry, job
@@ -26,6 +26,9 @@ A = TypeVar("A")
 
 _KEPT = 200
 CACHE_SECONDS = 300.0
+# Characters of a document that is asked for by its name alone.
+_LONGEST = 24_000
+EVERYTHING = "everything is searched, because no named document could be identified"
 # What such a note speaks of may be over a moment later.
 _PASSING = ("searched by words only", "searched by meaning only", "not reranked")
 
@@ -78,15 +81,76 @@ class Asking:
         analyzer = QueryAnalyzer(manner.words)
         return Retriever(self._shelf, owner=self._owner, analyzer=analyzer, reranker=reranker)
 
-    async def snippets(self, question: str, owner: OwnerId, where: Where, limit: int) -> Found:
-        """Nothing is too far off: whoever asks for plain chunks gets so many."""
+    async def snippets(
+        self, question: str, owner: OwnerId, where: Where, limit: int, *, with_tags: bool = True
+    ) -> Found:
+        """Nothing is too far off: whoever asks for plain chunks gets so many.
+
+        Only documents that the question tags are searched, if it does; unless `with_tags`, a tag
+        is text.
+        """
         check(question, Amount(limit))
         with job(), self._telemetry.stage("search"):
             self._telemetry.count("searches")
-            found = await snippets(
-                self._shelf, question, owner, where, limit=limit, min_score=ANY_SCORE
-            )
+            if with_tags and "source" in question.casefold():
+                found = await self._tagged(question, owner, where, limit)
+            else:
+                found = await self._plain(question, owner, where, limit)
         return replace(found, notes=(*found.notes, *self._remarks()))
+
+    async def _plain(self, text: str, owner: OwnerId, where: Where, limit: int) -> Found:
+        return await snippets(self._shelf, text, owner, where, limit=limit, min_score=ANY_SCORE)
+
+    async def _tagged(self, question: str, owner: OwnerId, where: Where, limit: int) -> Found:
+        """Chunks of the tagged documents: what else is asked for, or else their beginnings."""
+        from unchunk.retrieval.sources import several  # noqa: PLC0415
+        from unchunk.retrieval.tags import take_tags  # noqa: PLC0415
+
+        text, names = take_tags(question)
+        if not names:
+            return await self._plain(question, owner, where, limit)
+
+        async def once() -> Found:
+            chosen: dict[DocumentId, Card] = {}
+            notes: list[str] = []
+            for name in names:
+                match await self._retriever.find_file_by_name(name, owner=owner):
+                    case [card]:
+                        chosen[card.document] = card
+                    case []:
+                        notes.append(f"there is no document {name!r}")
+                    case cards:
+                        notes.append(several(name, cards))
+            documents = tuple(it for it in chosen if it in (where.documents or chosen))
+            if text and chosen:
+                found = await self._plain(text, owner, replace(where, documents=documents), limit)
+            elif text:
+                notes.append(EVERYTHING)
+                found = await self._plain(text, owner, where, limit)
+            else:
+                found = await self._beginnings(
+                    [chosen[it] for it in documents], owner, where, limit
+                )
+            return replace(found, notes=(*notes, *found.notes))
+
+        return await settled(once)
+
+    async def _beginnings(
+        self, cards: Sequence[Card], owner: OwnerId, where: Where, limit: int
+    ) -> Found:
+        """The first chunks of documents."""
+        wanted = {
+            (card.document, card.generation): range(min(card.chunk_count, limit)) for card in cards
+        }
+        sheets = await self._shelf.open(owner, wanted, where) if wanted else {}
+        hits = [
+            # They were asked for by name: nothing is nearer.
+            hit_of(sheets[card.document], piece, 1.0)
+            for card in cards
+            if card.document in sheets
+            for _, piece in sorted(sheets[card.document].pieces.items())
+        ]
+        return Found(tuple(hits[:limit]))
 
     async def retrieve(
         self,
@@ -102,6 +166,9 @@ class Asking:
     ) -> "Evidence":
         check(question, amount)
         check_mode(mode)
+        if mode == "passages" and not (include or rewritten.strip()) and _is_tags_only(question):
+            # Nothing is asked of it that a passage could answer: it comes from its beginning.
+            mode = None
 
         async def ask() -> "tuple[Evidence, tuple[str, ...]]":
             found = await self._retriever.retrieve(
@@ -173,7 +240,12 @@ class Asking:
     ) -> str:
         from unchunk.retrieval.display import harmless, show, show_hits  # noqa: PLC0415
 
-        if chunk_aware:
+        if chunk_aware and _has_tags(query):
+            amount = Amount(limit, full_length=_LONGEST, also_see=False)
+            evidence = await self.retrieve(query, owner, (), EVERYWHERE, amount, mode="passages")
+            notes = evidence.notes
+            text = show(evidence.documents, show_content=show_content)
+        elif chunk_aware:
             documents, notes = await self._passages(query, owner, EVERYWHERE, Amount(limit))
             notes = (*notes, *self._remarks())
             text = show(documents, show_content=show_content)
@@ -197,3 +269,17 @@ def check_mode(mode: "Mode | None") -> None:
     if mode is not None and mode not in get_args(Mode):
         known = ", ".join(map(repr, get_args(Mode)))
         raise InvalidInputError(f"there is no mode {mode!r}: use {known}, or None")
+
+
+def _has_tags(question: str) -> bool:
+    from unchunk.retrieval.tags import take_tags  # noqa: PLC0415
+
+    return bool(take_tags(question)[1])
+
+
+def _is_tags_only(question: str) -> bool:
+    """Whether it names documents and asks nothing else."""
+    from unchunk.retrieval.tags import take_tags  # noqa: PLC0415
+
+    text, names = take_tags(question)
+    return bool(names) and not text

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from unchunk.domain import Chunk, DocumentId, OwnerId
 from unchunk.errors import IndexUnavailableError
-from unchunk.retrieval.shelf import FoundBy, Metadata, MovedError, Shelf, Where
+from unchunk.retrieval.shelf import FoundBy, Metadata, MovedError, Piece, Sheet, Shelf, Where
 
 T = TypeVar("T")
 
@@ -56,22 +56,25 @@ async def snippets(
             sheet = sheets.get(one.place.document)
             piece = sheet.pieces.get(one.place.chunk_index) if sheet else None
             if sheet is not None and piece is not None:
-                hits.append(
-                    Hit(
-                        sheet.document,
-                        sheet.name,
-                        sheet.folder,
-                        piece.chunk,
-                        piece.text,
-                        one.score,
-                        sheet.content_type,
-                        sheet.metadata,
-                        one.found_by,
-                    )
-                )
+                hits.append(hit_of(sheet, piece, one.score, one.found_by))
         return Found(tuple(hits), ranked.notes)
 
     return await settled(once)
+
+
+def hit_of(sheet: Sheet, piece: Piece, score: float, found_by: FoundBy = "meaning") -> Hit:
+    """A chunk of an opened document as it is told."""
+    return Hit(
+        sheet.document,
+        sheet.name,
+        sheet.folder,
+        piece.chunk,
+        piece.text,
+        score,
+        sheet.content_type,
+        sheet.metadata,
+        found_by,
+    )
 
 
 async def settled(look: Callable[[], Awaitable[T]]) -> T:
