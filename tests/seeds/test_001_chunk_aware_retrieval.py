@@ -391,7 +391,7 @@ def test_one_search_and_one_scroll_do_for_a_hundred_pages() -> None:
         for at, (name, chunk) in enumerate(best.items())
     ]
     client, model = filled(*pages)
-    retriever = ChunkAwareRetriever(client, model, cache_seconds=0)
+    retriever = ChunkAwareRetriever(client, model)
     search(retriever, min_score=0.5, limit=5)
     client.calls.clear()
     found = search(retriever, "authentication implementation", min_score=0.5, limit=5)
@@ -428,6 +428,21 @@ def test_the_same_question_is_answered_from_memory_for_five_minutes() -> None:
             assert len(client.calls) > calls
     signature = inspect.signature(ChunkAwareRetriever)
     assert signature.parameters["cache_seconds"].default == 300
+
+
+@pytest.mark.statement("001-24")
+@pytest.mark.parametrize(("seconds", "is_found"), [(300.0, False), (0.0, True)])
+def test_texts_that_are_searched_by_words_are_remembered_as_long(
+    seconds: float, is_found: bool
+) -> None:
+    model = Model()
+    client = _worded(model)
+    retriever = ChunkAwareRetriever(client, model, cache_seconds=seconds)
+    search(retriever, "XK4711 order", limit=5)
+    payload = {"mongo_id": "new", "chunk_index": 0, "content": "ZEBRA9 came by the morning tide."}
+    client.upsert(NAME, [models.PointStruct(id=9_999, vector=[-1.0, 0.1], payload=payload)])
+    found = search(retriever, "ZEBRA9", limit=5)
+    assert ("new" in {one.mongo_id for one in found}) is is_found
 
 
 @pytest.mark.statement("001-25")

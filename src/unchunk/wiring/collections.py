@@ -78,6 +78,7 @@ async def open_collection(
                     api_key=key,
                     sample=not owner_field,
                     lexicon=lexicon,
+                    cache_seconds=settings.search_cache_seconds,
                 )
             else:
                 from unchunk.adapters.sources.chroma import open_chroma
@@ -90,6 +91,7 @@ async def open_collection(
                     api_key=key,
                     sample=not owner_field,
                     lexicon=lexicon,
+                    cache_seconds=settings.search_cache_seconds,
                 )
         else:
             from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
@@ -143,6 +145,7 @@ async def collection_of_client(
         vector=vector or None,
         sample=not owner_field,
         lexicon=lexicon,
+        cache_seconds=cache_seconds,
         sparse=None if sparse is None else partial(sparse_query, sparse),
     )
     shelf = ForeignShelf(

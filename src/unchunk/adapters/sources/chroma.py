@@ -16,7 +16,7 @@ from unchunk.adapters.chroma_clients import HTTPError, connected, disconnect, er
 from unchunk.adapters.sources.fields import PAGES, Fields, Names, look_up
 from unchunk.adapters.sources.reading import Record, first_chunks, read
 from unchunk.adapters.sources.vectors import checked, cosines, doubts
-from unchunk.adapters.sources.words import Row, ScannedWords
+from unchunk.adapters.sources.words import CACHE_SECONDS, Row, ScannedWords
 from unchunk.domain import DocumentId
 from unchunk.errors import (
     IndexUnavailableError,
@@ -51,6 +51,7 @@ async def open_chroma(
     seconds: float = 30.0,
     sample: bool = True,
     lexicon: Lexicon | None = None,
+    cache_seconds: float = CACHE_SECONDS,
 ) -> "ChromaSource":
     """The collection, after a look at whether `embedder` can have made its vectors.
 
@@ -75,7 +76,15 @@ async def open_chroma(
     except BaseException:
         await asyncio.to_thread(disconnect, client)
         raise
-    return ChromaSource(client, opened, embedder, fields, notes=tuple(notes), lexicon=lexicon)
+    return ChromaSource(
+        client,
+        opened,
+        embedder,
+        fields,
+        notes=tuple(notes),
+        lexicon=lexicon,
+        cache_seconds=cache_seconds,
+    )
 
 
 class ChromaSource:
@@ -90,6 +99,7 @@ class ChromaSource:
         *,
         notes: tuple[str, ...] = (),
         lexicon: Lexicon | None = None,
+        cache_seconds: float = CACHE_SECONDS,
     ) -> None:
         self._client = client
         self._collection = collection
@@ -99,7 +109,11 @@ class ChromaSource:
         self._doubts = notes
         # Chroma itself finds texts that contain something, and does not rank them.
         self._words = (
-            None if lexicon is None else ScannedWords(self._pages, lexicon, fields, self._where)
+            None
+            if lexicon is None
+            else ScannedWords(
+                self._pages, lexicon, fields, self._where, cache_seconds=cache_seconds
+            )
         )
 
     @property

@@ -12,6 +12,7 @@ from unchunk.adapters.sources.qdrant_filters import filter_of, within
 from unchunk.adapters.sources.qdrant_words import Place, SparseQuery, Words, words_by
 from unchunk.adapters.sources.reading import Record, first_chunks, read
 from unchunk.adapters.sources.vectors import checked, cosines, doubts
+from unchunk.adapters.sources.words import CACHE_SECONDS
 from unchunk.domain import DocumentId
 from unchunk.errors import (
     InvalidInputError,
@@ -45,6 +46,7 @@ async def open_qdrant(
     seconds: int = 30,
     sample: bool = True,
     lexicon: Lexicon | None = None,
+    cache_seconds: float = CACHE_SECONDS,
 ) -> "QdrantSource":
     """The collection of a server, or of a local folder where `url` is a path.
 
@@ -61,6 +63,7 @@ async def open_qdrant(
             vector=vector,
             sample=sample,
             lexicon=lexicon,
+            cache_seconds=cache_seconds,
             owns_client=True,
         )
     except BaseException:
@@ -78,6 +81,7 @@ async def over_client(
     sample: bool = True,
     lexicon: Lexicon | None = None,
     sparse: SparseQuery | None = None,
+    cache_seconds: float = CACHE_SECONDS,
     owns_client: bool = False,
 ) -> "QdrantSource":
     """The collection, by a client of the caller's, synchronous or not.
@@ -85,7 +89,8 @@ async def over_client(
     Looks whether `embedder` can have made its vectors. For that one of the chunks is embedded,
     whosever it is, unless `sample` is false. `vector` names one of the collection's vectors,
     where there are several. With a `lexicon` it can be searched by words, too; `sparse` makes
-    the questions for its sparse vectors, where the lexicon's words are not those in there. The
+    the questions for its sparse vectors, where the lexicon's words are not those in there. Texts
+    that have to be read for that are read again after `cache_seconds`. The
     embedder and, without `owns_client`, the client stay the caller's.
     """
     where = f"the Qdrant collection {collection!r}"
@@ -108,7 +113,14 @@ async def over_client(
         using=using,
         is_cosine=parameters.distance == models.Distance.COSINE,
         notes=tuple(notes),
-        words=words_by(Place(client, collection, fields, where), info, some, lexicon, sparse),
+        words=words_by(
+            Place(client, collection, fields, where),
+            info,
+            some,
+            lexicon,
+            sparse,
+            cache_seconds=cache_seconds,
+        ),
         owns_client=owns_client,
     )
 

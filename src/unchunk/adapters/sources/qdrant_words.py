@@ -9,7 +9,14 @@ from qdrant_client import models
 from unchunk.adapters.sources.fields import Fields, Payload, look_up
 from unchunk.adapters.sources.qdrant_filters import filter_of
 from unchunk.adapters.sources.reading import Record
-from unchunk.adapters.sources.words import Ranked, Row, ScannedWords, WordIndex, words_of
+from unchunk.adapters.sources.words import (
+    CACHE_SECONDS,
+    Ranked,
+    Row,
+    ScannedWords,
+    WordIndex,
+    words_of,
+)
 from unchunk.domain import Terms
 from unchunk.ports import Among, Lexicon
 
@@ -45,6 +52,8 @@ def words_by(
     sample: Sequence[models.Record],
     lexicon: Lexicon | None,
     sparse: SparseQuery | None = None,
+    *,
+    cache_seconds: float = CACHE_SECONDS,
 ) -> Words | None:
     """The best way there is to search a collection by words; None if there is no lexicon."""
     if using := _sparse(info, sample, place.fields, lexicon, given=sparse is not None):
@@ -64,7 +73,14 @@ def words_by(
     text = place.fields.text
     advice = f"; create a full-text index on {text[0]!r} to search them all" if text else ""
     scan = _Scan(place)
-    return ScannedWords(scan.pages, lexicon, place.fields, place.where, advice=advice)
+    return ScannedWords(
+        scan.pages,
+        lexicon,
+        place.fields,
+        place.where,
+        advice=advice,
+        cache_seconds=cache_seconds,
+    )
 
 
 def _sparse(

@@ -18,7 +18,7 @@ MOST_CHARACTERS = 64_000_000
 MOST_READ = 256_000_000
 # Nobody filters by the exact value of a longer text.
 _LONGEST_VALUE = 1_000
-_SECONDS = 300.0
+CACHE_SECONDS = 300.0
 _WORD = re.compile(r"\w+")
 _MOST_WORDS = 16
 
@@ -129,7 +129,7 @@ class WordIndex:
 
 
 class ScannedWords:
-    """All of a collection's text, read once in a while and searched here.
+    """All of a collection's text, read again every `cache_seconds` and searched here.
 
     `pages` reads the collection page by page. What is beyond the bounds is not searched by words,
     and the notes say so.
@@ -143,9 +143,11 @@ class ScannedWords:
         where: str,
         *,
         advice: str = "",
+        cache_seconds: float = CACHE_SECONDS,
     ) -> None:
         self._pages, self._lexicon, self._fields = pages, lexicon, fields
         self._where, self._advice = where, advice
+        self._cache_seconds = cache_seconds
         self._reading = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._index: WordIndex | None = None
@@ -160,7 +162,7 @@ class ScannedWords:
         async with self._reading:
             if self._index is None or time.monotonic() >= self._until:
                 self._index, self._notes = await self._read()
-                self._until = time.monotonic() + _SECONDS
+                self._until = time.monotonic() + self._cache_seconds
         found = await asyncio.to_thread(self._index.best, question, among, limit)
         return Ranked(found, self._notes)
 
