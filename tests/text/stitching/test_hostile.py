@@ -101,7 +101,7 @@ def test_wrong_types_are_named() -> None:
     ):
         with pytest.raises(InvalidTextError, match="NoneType"):
             call()
-    with pytest.raises(InvalidStrategyError, match="no ChunkingStrategy"):
+    with pytest.raises(InvalidStrategyError, match="not a ChunkingStrategy"):
         stitch(["a", "b"], cast("ChunkingStrategy", (800, 400)))
 
 
