@@ -503,6 +503,36 @@ def test_chunks_that_share_nothing_are_joined_by_a_newline_with_a_warning(
     assert Path(done[1].output_path).read_text() == text
 
 
+@pytest.mark.statement("000-28")
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        ["alpha beta gamma delta", "epsilon zeta eta theta", "iota kappa"],
+        ["First para.", "Third para.", "Fifth para."],
+        ["It was a dark night.", "Nobody saw the ship."],
+        ["One thing.\n\nAnother thing.", "A third thing.\n\nA fourth."],
+    ],
+)
+def test_that_chunks_have_one_size_by_chance_does_not_glue_their_words(
+    server: VectorStores, client: OpenAI, tmp_path: Path, chunks: list[str]
+) -> None:
+    server.put(STORE, Held("file-1", "apart.md", "".join(chunks), None, chunks=chunks))
+    [done] = retrieved(client, tmp_path)
+    assert Path(done.output_path).read_text() == "\n".join(chunks)
+    assert done.confidence == "none"
+
+
+@pytest.mark.statement("000-28")
+def test_windows_of_one_size_that_share_nothing_are_joined_with_nothing(
+    server: VectorStores, client: OpenAI, tmp_path: Path
+) -> None:
+    text = prose(120, 7)[:450]
+    chunks = [text[at : at + 100] for at in range(0, 450, 100)]
+    server.put(STORE, Held("file-1", "windows.md", text, None, chunks=chunks))
+    [done] = retrieved(client, tmp_path)
+    assert Path(done.output_path).read_text() == text
+
+
 @pytest.mark.statement("000-29")
 def test_a_file_that_is_there_is_overwritten(
     server: VectorStores, client: OpenAI, tmp_path: Path

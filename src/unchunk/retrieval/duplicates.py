@@ -1,23 +1,22 @@
-"""The same text in several places: one copy answers as well as five, unless they differ in a fact."""
+"""The same text in several places: one copy answers as well as five, unless they differ."""
 
 from collections.abc import Container, Mapping, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
-from unicodedata import normalize
 
 from unchunk.domain import DocumentId
-from unchunk.retrieval.differences import Comparison, Difference, compare, words_of
+from unchunk.retrieval.differences import Difference, Words, compare, plain
 from unchunk.retrieval.shelf import Place
 
 # Copies score nearly alike. Only the best are compared with all others, whatever their scores are.
 _NEAR_SCORE = 0.02
 _BEST = 40
-_ALIKE = 0.9
-# So much of two texts may differ if what differs is numbers, names and negations.
-_ALIKE_BUT_FOR_FACTS = 2 / 3
+# Texts that share so many of their different words are compared.
+_ALIKE = 2 / 3
+# They are two versions of one if no larger share of all their words differs, or no more than so many.
+_SHARE, _FEW = 1 / 6, 3
 # Short texts share their few words by chance.
-_FEWEST_WORDS = 8
-_FEWEST_BUT_FOR_FACTS = 5
+_FEWEST_WORDS = 5
 # So many characters, from five places: what has none of them is no copy. Shorter texts are cheap.
 _PROBE, _PROBED = 24, 240
 # At most so many pairs are compared word by word, and so many phrases told of each.
@@ -35,7 +34,7 @@ class Variant(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """`copies` are copy -> original; `variants` are no copies, as a fact differs."""
+    """`copies` are copy -> original; `variants` are no copies, as something differs."""
 
     copies: dict[Place, Place]
     variants: tuple[Variant, ...]
@@ -80,23 +79,25 @@ class _Text:
     """A text as it is compared; its words are only looked for where another one may be alike."""
 
     def __init__(self, said: str) -> None:
-        self.said = said if said.isascii() else normalize("NFC", said)
-        self.plain = " ".join(self.said.casefold().split())
-        length = len(self.plain)
+        self.said = plain(said)
+        length = len(self.said)
         starts = (length * part // 6 for part in range(1, 6)) if length > _PROBED else ()
-        self.probes = tuple(self.plain[start : start + _PROBE] for start in starts)
+        self.probes = tuple(self.said[start : start + _PROBE] for start in starts)
 
     @cached_property
-    def words(self) -> frozenset[str]:
-        return frozenset(words_of(self.said))
+    def words(self) -> Words:
+        return Words(self.said)
+
+    @cached_property
+    def different(self) -> frozenset[str]:
+        return frozenset(map(str.lower, self.words.forms))
 
 
 def compared(found: Sequence[tuple[Place, float, str]]) -> Compared:
-    """Which of the places, best first, say nearly what an earlier one does.
+    """Which of the places, best first, say what an earlier one does.
 
-    A copy differs from its original in spelling, endings, articles and where it was cut. Where a
-    number, a name or a negation differs, it is a variant, whose differences are told. Where any
-    other word does, both are shown: it may be one that matters in a language that is not known.
+    A copy differs from its original in white space and punctuation alone. Where few words differ,
+    whatever they are, it is a variant, and where they differ is told.
     """
 
     @cache
@@ -115,20 +116,17 @@ def compared(found: Sequence[tuple[Place, float, str]]) -> Compared:
             if not (is_near or at < _BEST) or not _may_be_alike(text(at), text(other)):
                 continue
             original = found[other][0]
-            if text(at).plain == text(other).plain:
+            if text(at).words.forms == text(other).words.forms:
                 if is_near:
                     copied[place] = original
                     break
                 continue
-            pairs += 1
-            found_out = compare(text(other).said, text(at).said) if pairs <= _PAIRS else None
-            if found_out is None or found_out.other_words > (1 - _ALIKE) * found_out.words:
+            if variant or pairs == _PAIRS:
                 continue
-            if found_out.facts:
-                variant = variant or Variant(place, original, found_out.facts[:_PHRASES])
-            elif is_near and _is_copy(found_out, text(at), text(other)):
-                copied[place] = original
-                break
+            pairs += 1
+            differences, changed, total = compare(text(other).words, text(at).words)
+            if differences and changed <= max(_FEW, _SHARE * total):
+                variant = Variant(place, original, differences[:_PHRASES])
         else:
             originals.append((at, score))
             variants += [variant] if variant else []
@@ -137,18 +135,12 @@ def compared(found: Sequence[tuple[Place, float, str]]) -> Compared:
 
 def _may_be_alike(one: _Text, other: _Text) -> bool:
     """Nearly all pairs end here."""
-    if one.plain == other.plain:
+    if one.said == other.said:
         return True
-    if one.probes and not any(probe in other.plain for probe in one.probes):
+    if one.probes and not any(probe in other.said for probe in one.probes):
         return False
-    if min(len(one.words), len(other.words)) < _FEWEST_BUT_FOR_FACTS:
+    if one.words.forms == other.words.forms:
+        return True
+    if min(len(one.different), len(other.different)) < _FEWEST_WORDS:
         return False
-    return len(one.words & other.words) >= _ALIKE_BUT_FOR_FACTS * len(one.words | other.words)
-
-
-def _is_copy(found: Comparison, one: _Text, other: _Text) -> bool:
-    if found.is_more or found.is_reworded:
-        return False
-    if min(len(one.words), len(other.words)) < _FEWEST_WORDS:
-        return one.words == other.words
-    return len(one.words & other.words) >= _ALIKE * len(one.words | other.words)
+    return len(one.different & other.different) >= _ALIKE * len(one.different | other.different)

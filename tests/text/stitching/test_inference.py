@@ -55,6 +55,28 @@ def test_chunks_of_many_sizes_that_share_nothing_show_nothing() -> None:
     assert voted(chunks) == []
 
 
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        ["alpha beta gamma delta", "epsilon zeta eta theta", "iota kappa"],
+        ["First para.", "Third para.", "Fifth para."],
+        [f"In row {at} of the long table stands the number {at} alone." for at in range(9)],
+        [PROSE[:300].strip(), PROSE[300:500].strip()],
+    ],
+    ids=["words", "paragraphs", "sentences of one length", "two chunks"],
+)
+def test_lengths_that_fit_by_chance_show_no_strategy(chunks: list[str]) -> None:
+    assert voted(chunks) == []
+    assert compare(chunks).text == "\n".join(chunks)
+
+
+def test_three_windows_of_characters_or_two_with_their_white_space_show_no_overlap() -> None:
+    chunks = [PROSE[:100], PROSE[100:200], PROSE[200:260]]
+    assert not voted(chunks)[0][0].overlap
+    cut = PROSE.index(" ", 300)
+    assert not voted([PROSE[:cut], PROSE[cut : cut + 90]])[0][0].overlap
+
+
 def test_a_last_chunk_longer_than_the_others_shows_that_they_have_no_size() -> None:
     chunks = [PROSE[:100], PROSE[100:200], PROSE[200:900]]
     assert voted(chunks) == []

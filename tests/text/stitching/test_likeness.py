@@ -44,9 +44,16 @@ def test_chunks_that_share_nothing_are_put_on_lines_of_their_own() -> None:
     assert draft.seams == [Seam(1, 5, 0, "none", "newline")]
 
 
-def test_stripped_chunks_that_share_nothing_get_the_gap_that_the_file_shows() -> None:
+def test_where_others_overlap_stripped_chunks_get_the_gap_that_the_file_shows() -> None:
+    text = "One thing or another.\n\nA third thing at last.\n\nA fourth thing there."
+    draft = compare([text[:43], text[23:], "A fifth thing.\n\nA sixth."])
+    assert draft.text == f"{text}\n\nA fifth thing.\n\nA sixth."
+    assert [seam.confidence for seam in draft.seams] == ["exact", "none"]
+
+
+def test_where_no_chunks_overlap_nothing_shows_a_gap_and_it_is_a_newline() -> None:
     draft = compare(["One thing.\n\nAnother thing.", "A third thing.\n\nA fourth."])
-    assert draft.text == "One thing.\n\nAnother thing.\n\nA third thing.\n\nA fourth."
+    assert draft.text == "One thing.\n\nAnother thing.\nA third thing.\n\nA fourth."
     assert draft.seams[0].confidence == "none"
 
 

@@ -1,8 +1,10 @@
 """Which strategy made these chunks: read from the joints that are certain, or from habit."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median_low
 
 from unchunk.domain import ChunkingStrategy, EncodingName, Unit
@@ -28,6 +30,10 @@ _EDGE = 3
 _LARGEST = 32_768
 # The part of joints that must lie apart for a file to have no overlap at all.
 _MOSTLY = 0.8
+# Short lines and sentences have one size by chance; so many chunks before the last do not, if they have
+# so many units.
+_FULL, _LARGE = 2, 32
+_SENTENCE_END = re.compile(r"[.!?:;。！？…][\"'”’»)\]]*$")
 
 
 def votes(chunks: Sequence[str], draft: Draft) -> Votes:
@@ -37,7 +43,8 @@ def votes(chunks: Sequence[str], draft: Draft) -> Votes:
         seam.confidence == "none" and not _share_anything(chunks, seam.index)
         for seam in draft.seams
     )
-    if apart > _MOSTLY * len(draft.seams) and (strategy := _unoverlapped(chunks)):
+    strategy = _unoverlapped(chunks) if apart > _MOSTLY * len(draft.seams) else None
+    if strategy is not None and _are_windows(chunks, strategy):
         found[strategy] = apart
     return found
 
@@ -104,6 +111,24 @@ def _unoverlapped(chunks: Sequence[str]) -> ChunkingStrategy | None:
         if size is not None and size > 1:
             return ChunkingStrategy(unit, size, 0, encoding)
     return None
+
+
+def _are_windows(chunks: Sequence[str], strategy: ChunkingStrategy) -> bool:
+    """Whether chunks that fit a strategy with no overlap may be joined with nothing between.
+
+    They may be lines or sentences that have one size by chance, which must not be glued together:
+    there has to be white space at every joint, or enough chunks, not all of them whole sentences.
+    """
+    joints = [*pairwise(chunks)]
+    if strategy.size < _LARGE:
+        return False
+    if all(left[-1:].isspace() or right[:1].isspace() for left, right in joints):
+        return True
+    sentences = all(
+        _SENTENCE_END.search(left) and not (right[:1].isspace() or right[:1].islower())
+        for left, right in joints
+    )
+    return len(joints) >= _FULL and not sentences
 
 
 def _share_anything(chunks: Sequence[str], index: int) -> bool:

@@ -55,6 +55,8 @@ def compare(chunks: Sequence[str], share: float | None = None) -> Draft:
     if share is None and certain:
         share = median(1 - border.length / len(left) for left, border in certain)
     gaps = _gaps(chunks, certain)
+    # Where nothing overlaps, nothing shows what a splitter did at its joints.
+    is_shown = bool(certain) and given is None
     draft = Draft(chunks[0], more=len(chunks) > 1)
     for index, chunk in enumerate(chunks[1:], 1):
         more = index + 1 < len(chunks)
@@ -64,7 +66,7 @@ def compare(chunks: Sequence[str], share: float | None = None) -> Draft:
             continue
         left, found = chunks[lefts[index]], joints[index]
         if not found.borders:
-            _join_loosely(draft, left, chunk, gaps, more=more, given=given)
+            _join_loosely(draft, left, chunk, gaps, is_shown, more=more, given=given)
             continue
         border = found.borders[0]
         if len(found.borders) > 1 and share is not None:
@@ -132,6 +134,7 @@ def _join_loosely(
     left: str,
     chunk: str,
     gaps: Gaps | None,
+    is_shown: bool,
     *,
     more: bool,
     given: float | None,
@@ -156,7 +159,7 @@ def _join_loosely(
     elif (shared := loose_border(left, chunk)) and shared[1] < len(chunk):
         draft.overlap_loosely(chunk, *shared, more=more)
     else:
-        glue = gaps.between(left, chunk) if gaps and given is None else "\n"
+        glue = gaps.between(left, chunk) if gaps and is_shown else "\n"
         draft.append(chunk, glue, "none", "newline", more=more)
 
 
