@@ -44,8 +44,12 @@ def asking(command: Callable[..., object]) -> Callable[..., object]:
             click.option(
                 "--name", "names", multiple=True, help="Only from documents of this name."
             ),
-            click.option("--full", is_flag=True, help="From whole documents, whatever it asks."),
-            click.option("--passages", is_flag=True, help="From passages, whatever it asks."),
+            click.option(
+                "--full", is_flag=True, help="Always use whole documents, whatever the question is."
+            ),
+            click.option(
+                "--passages", is_flag=True, help="Always use passages, whatever the question is."
+            ),
             click.option(
                 "--chunks", type=click.IntRange(1, MOST), help="Retrieve at most this many chunks."
             ),

@@ -145,8 +145,8 @@ async def _document(desk: Desk, reference: str) -> Document:
     except NotFoundError:
         if desk.engine.searches_elsewhere:
             raise NotFoundError(
-                f"{reference[:200]!r} cannot be opened: searches go to a collection, which gives"
-                " passages only; rag_search finds more of them"
+                f"{reference[:200]!r} is not in the library. Searches use a collection, whose"
+                " documents cannot be opened: use rag_search to get passages of them"
             ) from None
         raise NotFoundError(
             f"there is no document {reference[:200]!r}: list_documents tells what there is"

@@ -6,7 +6,7 @@ from unchunk.errors import InvalidSettingError
 def another_has(place: str, library: str, marker: str) -> InvalidSettingError:
     """`marker` is what says so."""
     return InvalidSettingError(
-        f"{place} holds the originals of another library, {library}: name another place in blobs."
-        f" If that library no longer exists, remove {marker}, and `unchunk doctor` tells what it"
-        " left"
+        f"{place} holds the originals of another library, {library}: choose another place for the"
+        f" setting blobs. If that library no longer exists, remove {marker}; `unchunk doctor` then"
+        " lists the files that it left behind"
     )

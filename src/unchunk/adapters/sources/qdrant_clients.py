@@ -153,7 +153,7 @@ def _opened(folder: Path) -> QdrantClient:
             " its URL, as in http://HOST:PORT"
         )
     open_elsewhere = IndexUnavailableError(
-        f"the Qdrant folder {folder} is open elsewhere: close it there, or ask a server"
+        f"the Qdrant folder {folder} is open elsewhere: close it there, or use a Qdrant server"
     )
     # A client that is refused the lock leaves its file open.
     if _is_locked(folder / ".lock"):
@@ -199,7 +199,7 @@ def _error(code: object, detail: str, where: str) -> UnchunkError:
     if code in (grpc.StatusCode.NOT_FOUND, 404):
         return NotFoundError(f"{where} is not there: {detail}")
     if code in (grpc.StatusCode.INVALID_ARGUMENT, 400, 422):
-        return InvalidInputError(f"{where} cannot be asked this: {detail}")
+        return InvalidInputError(f"{where} rejects the request: {detail}")
     return IndexUnavailableError(f"{where} cannot be reached: {detail}")
 
 
