@@ -21,9 +21,9 @@ from unchunk.adapters.sources.openai_files import OpenAIFiles
 from unchunk.domain import ChunkingStrategy
 from unchunk.errors import InvalidInputError, NotFoundError, OutputError
 from unchunk.ports import FieldValue, LostFile
+from unchunk.recovery.output import FOLDER, named_files, safe_names
 from unchunk.recovery.request import Recovered, Rescue
 from unchunk.recovery.rescue import recover
-from unchunk.recovery.spool import FOLDER
 
 HOSTILE = [
     "../../evil",
@@ -62,6 +62,34 @@ def test_no_name_leaves_the_folder_or_overwrites_another(
     assert written == {f"Text of {at}.\n" for at in range(len(HOSTILE))}
     # Nothing of it steers a terminal, or breaks its line.
     assert all(line.isprintable() and len(line) < 1500 for line in said)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows allows fewer names")
+def test_a_name_that_the_system_allows_stays_as_it_is(server: VectorStores, tmp_path: Path) -> None:
+    kept = [
+        ".gitignore",
+        "Q1: report?.md",
+        "a*b|c<d>.txt",
+        "con",
+        "C:\\x",
+        "...",
+        "end. ",
+        'say "so"',
+    ]
+    changed = {"sub/x.md": "sub_x.md", "a\x1b[2J": "a_[2J", "b\x9b2J": "b_2J", "..": "unnamed"}
+    for at, name in enumerate([*kept, *changed]):
+        server.put(STORE, Held(f"file-{at}", name, f"Text of {at}.\n"))
+    recovered(server, tmp_path, suffix=".md")
+    written = {path.name for path in tmp_path.iterdir()}
+    expected = {f"{name}.md" for name in [*kept, *changed.values()]}
+    assert written == expected | {"recovery.json"}
+
+
+def test_no_name_is_that_of_a_file_of_ours() -> None:
+    names = ["recovery.json", "report.json", FOLDER, FOLDER.upper()]
+    given = [output for _, output in named_files(((name, "id") for name in names), "")]
+    assert not {"recovery.json", "report.json", FOLDER} & {name.casefold() for name in given}
+    assert dict(safe_names(["report.json"], ""))["report.json"] != "report.json"
 
 
 @pytest.mark.parametrize("suffix", ["/../../out", "\0", "/etc/x"])

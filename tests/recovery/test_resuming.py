@@ -16,7 +16,8 @@ from recovery.recovering import STORE, recovered
 from recovery.vector_stores import Exchange, Held, VectorStores, prose, refusing
 from unchunk.errors import OutputError
 from unchunk.ports import LostChunks, LostFile
-from unchunk.recovery.spool import FOLDER, Spool
+from unchunk.recovery.output import FOLDER
+from unchunk.recovery.spool import Spool
 
 TEXTS = {f"file-{at}": prose(400, at) for at in range(12)}
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from unchunk.errors import OutputError
 
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\ud800-\udfff]+')
+# Control characters steer terminals, and no file system has lone surrogates.
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\ud800-\udfff]+")
+_UNSAFE_ON_WINDOWS = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\ud800-\udfff]+')
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
 # Bytes: a name with its id, a number and the suffix is at most 255.
 _LONGEST = 180
@@ -18,17 +20,18 @@ LONGEST_SUFFIX = 100
 
 REPORT = "report.json"
 RECOVERY = "recovery.json"
-"""What tells of the recovered texts; none of them is written under these names."""
+FOLDER = ".unchunk-recovery"
+"""What tells of the recovered texts and what was fetched of them; none of them has these names."""
 
 
 def safe_names(names: Iterable[str], suffix: str) -> Iterator[tuple[str, str]]:
     """Each name with a file name for it that stays in its folder and that no other has.
 
-    Folders become part of the name. Names that differ only in case are told apart too: some
-    systems take them for one.
+    Folders become part of the name, and what the system does not allow in names becomes "_". Names
+    that differ only in case are told apart too: some systems take them for one.
     """
     taken = {REPORT}
-    suffix = _UNSAFE.sub("_", suffix)
+    suffix = _allowed(suffix)
     for name in names:
         yield name, _free(_plain(name, suffix), suffix, taken)
 
@@ -38,21 +41,28 @@ def named_files(files: Iterable[tuple[str, str]], suffix: str) -> Iterator[tuple
 
     The first of several files of one name keeps it; the others have their ids behind it.
     """
-    taken = {REPORT, RECOVERY}
-    suffix = _UNSAFE.sub("_", suffix)
+    taken = {REPORT, RECOVERY, FOLDER}
+    suffix = _allowed(suffix)
     for name, identity in files:
         plain = _plain(name, suffix)
         if (plain + suffix).casefold() in taken:
-            own = _UNSAFE.sub("_", identity).encode()[:_LONGEST_ID].decode("utf-8", "ignore")
+            own = _allowed(identity).encode()[:_LONGEST_ID].decode("utf-8", "ignore")
             plain = f"{plain}~{own}"
         output = _free(plain, suffix, taken)
         yield output[: len(output) - len(suffix)] if suffix else output, output
 
 
-def _plain(name: str, suffix: str) -> str:
-    plain = _UNSAFE.sub("_", name).strip(". ") or "unnamed"
-    if _RESERVED.match(plain):
+def _allowed(name: str, *, windows: bool = os.name == "nt") -> str:
+    return (_UNSAFE_ON_WINDOWS if windows else _UNSAFE).sub("_", name)
+
+
+def _plain(name: str, suffix: str, *, windows: bool = os.name == "nt") -> str:
+    plain = _allowed(name, windows=windows)
+    if windows or plain in {".", ".."}:
+        plain = plain.strip(". ")
+    if windows and _RESERVED.match(plain):
         plain = f"_{plain}"
+    plain = plain or "unnamed"
     longest = min(_LONGEST, max(1, _WITH_SUFFIX - len(suffix.encode())))
     return plain.encode()[:longest].decode("utf-8", "ignore") or "unnamed"
 

@@ -15,9 +15,8 @@ from typing import Self
 
 from unchunk.errors import OutputError
 from unchunk.ports import LostChunks, LostFile
-from unchunk.recovery.output import write_whole
+from unchunk.recovery.output import FOLDER, write_whole
 
-FOLDER = ".unchunk-recovery"
 _SCHEMA = 2
 _SUM = 32
 

@@ -45,6 +45,20 @@ def test_an_overlap_that_differs_in_white_space_is_normalized(right: str, overla
     assert detect_chunk_overlap(LEFT, right) == ChunkOverlapInfo(len(overlap), "normalized")
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "overlap"),
+    [
+        ("foo bar baz qux", "bar  baz qux quux", "bar  baz qux"),
+        ("foo bar\nbaz", "bar baz qux", "bar baz"),
+        ("the end ", "end\nof it", "end"),
+    ],
+)
+def test_a_short_overlap_that_differs_in_white_space_is_normalized_too(
+    left: str, right: str, overlap: str
+) -> None:
+    assert detect_chunk_overlap(left, right) == ChunkOverlapInfo(len(overlap), "normalized")
+
+
 def test_white_space_may_be_missing_on_either_side() -> None:
     left = "It was the best of times,\n\n   it was the\nworst of times"
     assert detect_chunk_overlap(left, SHARED + ", it was") == ChunkOverlapInfo(25, "normalized")

@@ -48,11 +48,12 @@ def _try(path: Path, last: bool) -> int | None:
     except BlockingIOError as error:
         holder = os.pread(fd, 20, 0).decode("ascii", "replace").strip()
         if last or _lives(holder):
-            who = f"process {holder}" if holder.isdecimal() else "another process"
-            raise LibraryInUseError(
-                f"{path.with_suffix('')} is open in {who}: close that process first, or connect to"
-                " its server"
-            ) from error
+            if holder == str(os.getpid()):
+                told = "already open in this program: close it there first, or use the same library"
+            else:
+                who = f"process {holder}" if holder.isdecimal() else "another process"
+                told = f"open in {who}: close that process first, or connect to its server"
+            raise LibraryInUseError(f"{path.with_suffix('')} is {told}") from error
     finally:
         if fd >= 0:
             os.close(fd)

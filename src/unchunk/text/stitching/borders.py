@@ -58,7 +58,7 @@ def detect_chunk_overlap(chunk_a_text: str, chunk_b_text: str) -> ChunkOverlapIn
         exact = border.length + border.lead
         if not is_same or exact >= len(chunk_b_text.rstrip()):
             return ChunkOverlapInfo(exact, "exact")
-    shared = loose_border(chunk_a_text, chunk_b_text)
+    shared = loose_border(chunk_a_text, chunk_b_text, least=1)
     return ChunkOverlapInfo(shared[1], "normalized") if shared else ChunkOverlapInfo(0, "none")
 
 
@@ -114,13 +114,17 @@ def is_informative(text: str) -> bool:
     return telling_length(text) <= len(text)
 
 
-def loose_border(left: str, right: str) -> tuple[int, int] | None:
-    """How many characters of each text's edge are the same but for white space."""
+def loose_border(left: str, right: str, least: int | None = None) -> tuple[int, int] | None:
+    """How many characters of each text's edge are the same but for white space.
+
+    At least `least`, if it is given; otherwise as many as are no chance.
+    """
     if same_but_for_space(left, right):
         return len(left.lstrip()), len(right.rstrip())
     plain_left, plain_right = " ".join(left.split()), " ".join(right.split())
     longest = next(borders(plain_left, plain_right), None)
-    if longest is None or longest.lead or longest.length < telling_length(plain_right):
+    least = telling_length(plain_right) if least is None else least
+    if longest is None or longest.lead or longest.length < least:
         return None
     letters = len(plain_right[: longest.length].replace(" ", ""))
     return _reach(left[::-1], letters), _reach(right, letters)
