@@ -254,7 +254,7 @@ def test_files_go_straight_into_the_library_with_their_attributes(
         "a.md",
         "b.pdf.md",
         "a~file-3.md",
-        "_up.txt",
+        ".._up.txt",
         "data.json",
         "page.html.md",
         "real.html",

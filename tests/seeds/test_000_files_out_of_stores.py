@@ -10,13 +10,13 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
 from textwrap import indent
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 
 import unchunk
-from recovery.vector_stores import Held, VectorStores, prose, refusing
+from recovery.vector_stores import Exchange, Held, VectorStores, prose, refusing
 from seed_documents import code_block, needs_documents
 from servers import free_ports
 from unchunk import (
@@ -154,6 +154,8 @@ def test_the_longest_suffix_that_is_a_prefix_is_the_overlap(pair: tuple[str, str
 @pytest.mark.statement("000-06")
 @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(PAIRS)
+# The quicker one misses most overlaps of short texts, so most pairs are left out.
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 def test_where_the_quicker_algorithm_finds_the_same_so_do_we(pair: tuple[str, str]) -> None:
     quicker = pseudo_code(151, "detect_overlap_optimized")(*pair)
     assume(quicker == pseudo_code(133, "detect_overlap")(*pair))
@@ -597,7 +599,6 @@ def test_a_client_is_used_as_it_was_set_up(
 ) -> None:
     [port] = free_ports(1)
     server.faults.append(("/vector_stores", refusing(503, "away")))
-    began = time.monotonic()
     for root in (server.root, f"http://127.0.0.1:{port}"):
         where: dict[str, Any] = {"base_url": f"{root}/v1"}
         if kind in AZURE:
@@ -605,7 +606,32 @@ def test_a_client_is_used_as_it_was_set_up(
         with pytest.raises(ProviderUnavailableError, match="tried once"):
             retrieved(kind(api_key="k", max_retries=0, timeout=5.0, **where), tmp_path)
     assert len(server.seen) == 1
-    assert time.monotonic() - began < 60
+
+
+@pytest.mark.statement("000-35")
+@CLIENTS
+def test_the_timeout_of_a_client_holds(
+    server: VectorStores, tmp_path: Path, kind: type[Any]
+) -> None:
+    asked, given_up = Event(), Event()
+
+    def silent(exchange: Exchange) -> None:
+        asked.set()
+        # Nothing is said until the client has given up; with another timeout it waits for ever.
+        given_up.wait()
+        exchange.close_connection = True
+
+    server.faults.append(("/vector_stores", silent))
+    where: dict[str, Any] = {"base_url": server.url}
+    if kind in AZURE:
+        where = {"azure_endpoint": server.root, "api_version": VERSION}
+    try:
+        with pytest.raises(ProviderUnavailableError, match="tried once"):
+            retrieved(kind(api_key="k", max_retries=0, timeout=0.3, **where), tmp_path)
+    finally:
+        given_up.set()
+    assert asked.is_set()
+    assert len(server.seen) == 1
 
 
 # --- The file of the document

@@ -4,6 +4,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -170,6 +172,28 @@ def test_what_a_file_is_is_told_from_its_content_and_large_ones_are_refused(
     harbour.remove(big["id"])
 
 
+@pytest.mark.statement("004-03")
+def test_the_server_command_refuses_a_file_that_is_too_large(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "unchunk", "serve", "--port", "0", "--no-sample", "--json"]
+    kept = {name: it for name, it in os.environ.items() if not name.startswith("UNCHUNK_")}
+    chosen = {"HOME": str(tmp_path / "home"), "EMBEDDER": "hashing", "MAX_BYTES": "2000"}
+    settings = {f"UNCHUNK_{name}": it for name, it in chosen.items()}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env={**kept, **settings}, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            url = json.loads(process.stdout.readline())["url"]
+            for size, is_refused in ((2_000, False), (2_001, True), (3_000_000, True)):
+                file = (f"{size}.txt", b"x" * size)
+                reply = httpx2.post(f"{url}/api/documents", files={"file": file}, timeout=60)
+                assert (reply.status_code == 413) == is_refused, reply.text
+            listed = httpx2.get(f"{url}/api/documents").json()["documents"]
+            assert [it["name"] for it in listed if it["state"] != "failed"] == ["2000.txt"]
+        finally:
+            process.kill()
+
+
 @pytest.mark.statement("004-04", "004-05")
 def test_originals_are_stored_under_user_date_and_uuid_with_their_checksum(
     harbour: Service,
@@ -272,7 +296,8 @@ def test_a_qdrant_server_holds_ids_vectors_and_metadata_and_its_loss_is_said(
         index = f"qdrant:{server.url}"
         running = stack.enter_context(service(tmp_path / "home", index=index, index_timeout=2))
         added = running.add("rules.md", RULES.encode(), folder="port")
-        assert running.ask(NIGHT)["sources"]
+        [source] = running.ask(NIGHT)["sources"]
+        assert "22 euros" in json.dumps(source["passages"])
         listed = httpx2.get(f"{server.url}/collections").json()["result"]["collections"]
         points = [
             point
@@ -389,7 +414,7 @@ def test_alpha_blends_meaning_and_words(tmp_path: Path) -> None:
     best = {}
     with pytest.raises(unchunk.UnchunkError, match="blend"):
         library(tmp_path / "home", fusion="blend:2").__enter__()
-    for alpha in ("0", "1"):
+    for alpha in ("0", "1", "0.25", "0.7"):
         with library(tmp_path / "home", fusion=f"blend:{alpha}") as opened:
             opened.add(*paths)
             evidence = opened.retrieve("quayside")
@@ -397,6 +422,11 @@ def test_alpha_blends_meaning_and_words(tmp_path: Path) -> None:
             ways = {way.name for one in evidence.found for way in one.ways}
             assert ways <= {"dense", "lexical"}
     assert best["0"] != best["1"]
+    for alpha in ("0.25", "0.7"):
+        assert best[alpha] == {
+            one: pytest.approx(float(alpha) * best["1"][one] + (1 - float(alpha)) * best["0"][one])
+            for one in {**best["0"], **best["1"]}
+        }
 
 
 @pytest.mark.statement("004-22", "004-34")
@@ -567,6 +597,22 @@ def test_answers_stream_and_the_request_id_goes_all_the_way(harbour: Service) ->
             kinds.append(told.get("type") or told.get("event") or told.get("kind"))
             assert "error" not in kinds, told
     assert "token" in kinds
+
+
+@pytest.mark.statement("004-40")
+def test_the_request_id_goes_to_the_provider_of_embeddings_too(tmp_path: Path) -> None:
+    with provider() as given:
+        chosen = {"embedder": "openai:m", "embedder_url": f"{given.url}/v1", "embedder_key": "k"}
+        with service(tmp_path / "home", **chosen) as running:
+            running.add("rules.md", RULES.encode())
+            asked = len(given.requests)
+            headers = {"X-Request-ID": "trace-5"}
+            running.client.post("/api/chat", json={"message": NIGHT}, headers=headers)
+    told = [
+        {name.lower(): it for name, it in one.headers.items()} for one in given.requests[asked:]
+    ]
+    assert told
+    assert {one.get("x-request-id") for one in told} == {"trace-5"}
 
 
 @pytest.mark.statement("004-32", "004-33")
