@@ -126,11 +126,10 @@ def test_what_may_only_touch_does_not_run_into_each_other() -> None:
     }
     (whole,) = merged(joined(chunks).pieces)
     assert whole.split("\n") == [*chunks.values()]
-    windows = {
-        at: "The lamp of the lighthouse burned oil."[at * 10 : at * 10 + 10] for at in range(4)
-    }
+    text = (corpus.ROOT / "examples" / "harbour-rules.md").read_text("utf-8")
+    windows = {at: text[at * 100 : at * 100 + 100] for at in range(5)}
     (whole,) = merged(joined(windows).pieces)
-    assert whole == "The lamp of the lighthouse burned oil."
+    assert whole == text[:500]
 
 
 def test_a_joint_that_may_be_elsewhere_is_named() -> None:

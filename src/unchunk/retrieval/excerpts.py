@@ -15,7 +15,7 @@ from unchunk.retrieval.shelf import Sheet
 Measure = Callable[[str], float]
 
 # How the room of an excerpt is shared. Of a document without matches, the opening has two thirds.
-_OPENING, _ENDING, _MATCHES = 2.0, 1.0, 7.0
+_OPENING, _ENDING, _MATCHES = 2.0, 1.0, 2.5
 # The headings of what is left out may take this part of the room.
 _HEADINGS = 8
 

@@ -1,8 +1,6 @@
 """Chunks that came one by one, laid out in one text so that neighbours join by slicing. Pure."""
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -66,7 +64,6 @@ def join(
         base = 0
         for name in names:
             text = _in_order(stitched[name], texts[name])
-            text = text if strategy else _with_breaks(text)
             pieces.update(_laid_out(documents[document], runs[name], text, base))
             doubts += _doubts(runs[name], text.seams, strategy)
             base += len(text.text) + 1
@@ -115,34 +112,6 @@ def _in_order(stitched: Stitched, texts: Sequence[str]) -> Stitched:
         spans.append(Span(len(whole), len(whole) + len(text)))
         whole += text
     return Stitched(whole, tuple(seams), "none", None, tuple(spans), tuple(range(len(texts))))
-
-
-def _with_breaks(stitched: Stitched) -> Stitched:
-    """With a newline where chunks are only assumed to touch and would run into each other.
-
-    A window of characters may end in the middle of a word; what ends with a sentence does not.
-    """
-    if stitched.strategy is not None and stitched.strategy.unit == "chars":
-        return stitched
-    text, breaks = stitched.text, list[int]()
-    for seam in stitched.seams:
-        left, right = text[seam.start - 1 : seam.start], text[seam.start : seam.start + 1]
-        is_open = not (seam.overlap or left.isspace() or right.isspace())
-        if seam.method == "touch" and is_open and (not left.isalnum() or right.isupper()):
-            breaks.append(seam.start)
-    if not breaks:
-        return stitched
-
-    def moved(at: int) -> int:
-        return at + bisect_right(breaks, at)
-
-    parts = [text[start:end] for start, end in pairwise([0, *breaks, len(text)])]
-    return replace(
-        stitched,
-        text="\n".join(parts),
-        seams=tuple(replace(one, start=moved(one.start)) for one in stitched.seams),
-        spans=tuple(Span(moved(one.start), moved(one.end - 1) + 1) for one in stitched.spans),
-    )
 
 
 def _laid_out(

@@ -29,8 +29,8 @@ from unchunk.telemetry import log
 
 # How many chunks are looked for at least: a wide net, since several may lie in one document.
 _NET = 30
-# How many times as many, if they all lie in fewer documents than are wanted.
-_WIDER = 8
+# How many times as many, if they all lie in this part of the documents that are wanted.
+_WIDER, _CROWDED = 8, 3
 # A document's further hits are worth a little less, so that of hits that are about as good
 # those of different documents come first.
 _FURTHER = 0.97
@@ -159,7 +159,7 @@ class Looker:
         depth = request.depth or max(_NET, wide, request.hits or 0, self._reranked)
         found = await self._find_at(depth, request)
         documents = {one.place.document for one in found.candidates}
-        is_crowded = len(found.candidates) >= depth and len(documents) < request.limit
+        is_crowded = len(found.candidates) >= depth and _CROWDED * len(documents) <= request.limit
         if is_crowded and request.chunks_per_doc is not None and request.depth is None:
             # A few long documents have all places, and so many documents were asked for.
             found = await self._find_at(depth * _WIDER, request)

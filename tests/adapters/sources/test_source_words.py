@@ -97,10 +97,9 @@ def test_documents_and_titles_narrow_it_down_wherever_they_stand(
         assert not index.best("lamp", among, 1)
 
 
-def test_a_scan_serves_one_event_loop_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "_SECONDS", 0.0)
+def test_a_scan_serves_one_event_loop_after_another() -> None:
     collection = Collection(lambda at: row(at, content="the lamp"), pages=1)
-    scan = ScannedWords(collection.pages, LEXICON, PAGES, "the collection")
+    scan = ScannedWords(collection.pages, LEXICON, PAGES, "the collection", cache_seconds=0)
 
     async def many() -> None:
         found = await asyncio.gather(*(scan.rank("lamp", Among(), 5) for _ in range(5)))
