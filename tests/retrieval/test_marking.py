@@ -120,6 +120,7 @@ def test_each_of_our_marks_in_a_text_gets_ours_a_tag(mark: str) -> None:
         "⎡... chunks 4-7 ommitted ...⎤",
         "(... chunk 4 omitted ...)",
         "「doc：３」",
+        *(f"[doc:{digit}]" for digit in "¼²₃⅐①⒈㉑㋀㍘㏠🄀"),
         "see [ a.pdf : 12 ]",
         "《evidence",
         "< < < evidence",

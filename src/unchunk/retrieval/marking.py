@@ -20,6 +20,11 @@ _MORE = ">»›˃ᐳ≫⋙〉❭❯❱⟩⟫⦒⧽〉》︾﹀﹥＞"
 _DOT = ".·•․‥…‧∙⋅⋯۔܁܂᛫⸱。・ꞏ︙﹒．｡･"
 _SEVERAL_DOTS = "‥…⋯︙"
 _COLON = ":ː׃։܃܄⁚∶⸬ꓽ꞉︓︰﹕："
+# Digits, and what is read as one: fractions, raised, circled and numbered signs.
+_DIGIT = (
+    r"\d\xb2\xb3\xb9\xbc-\xbe\u2070\u2074-\u2089\u2150-\u215f\u2189\u2460-\u249b\u24ea"
+    r"\u3251-\u325f\u32b1-\u32cb\u3358-\u3370\u33e0-\u33fe\U0001f100-\U0001f10a"
+)
 _SOURCE = ("Ss", "Oo", "Uu", "Rr", "Cc", "Ee")
 _SOURCE_ALIKE = ("ЅѕＳｓ", "ОоΟοＯｏ", "υＵｕ", "Ｒｒ", "СсϹϲＣｃ", "ЕеΕＥｅ")
 # What may stand inside a mark without being seen: control characters, characters of no width,
@@ -41,7 +46,8 @@ def _forgery(*, ascii_only: bool) -> re.Pattern[str]:
     dot = f"[{signs(_DOT)}]"
     unseen = r"[\s\x00-\x1f\x7f]*+" if ascii_only else rf"[\s{_UNSEEN}]*+"
     gap = f"{dot}{unseen}{dot}" if ascii_only else f"{dot}{unseen}{dot}|[{_SEVERAL_DOTS}]"
-    citation = rf"[^\n{opening}{closing}]{{0,200}}?[{signs(_COLON)}]{unseen}\d"
+    digit = r"\d" if ascii_only else f"[{_DIGIT}]"
+    citation = rf"[^\n{opening}{closing}]{{0,200}}?[{signs(_COLON)}]{unseen}{digit}"
     alike = ("",) * len(_SOURCE) if ascii_only else _SOURCE_ALIKE
     letters = (f"[{one}{more}]" for one, more in zip(_SOURCE, alike, strict=True))
     source = f"{unseen.join(letters)}{unseen}[{signs(_COLON)}]"
