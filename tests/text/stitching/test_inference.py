@@ -49,6 +49,16 @@ def test_chunks_of_one_size_that_share_nothing_have_no_overlap(chunker: foreign.
     assert voted(chunks)[0] == (chunker.strategy, len(chunks) - 1)
 
 
+@pytest.mark.parametrize("start", range(0, 700, 100))
+@pytest.mark.parametrize("size", [40, 100])
+def test_three_windows_of_words_are_no_windows_of_about_as_many_tokens(
+    start: int, size: int
+) -> None:
+    words = PROSE.split()[start:]
+    chunks = [" ".join(words[at * size : at * size + size]) for at in range(3)]
+    assert voted(chunks) == [(ChunkingStrategy("words", size, 0), 2)]
+
+
 def test_chunks_of_many_sizes_that_share_nothing_show_nothing() -> None:
     words = PROSE.split()
     chunks = [" ".join(words[at * at : at * at + at]) for at in range(3, 12)]

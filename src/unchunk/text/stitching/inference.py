@@ -105,12 +105,17 @@ def habits(chunks: Sequence[str]) -> Iterator[ChunkingStrategy]:
 
 
 def _unoverlapped(chunks: Sequence[str]) -> ChunkingStrategy | None:
-    """The strategy with no overlap under which all chunks but the last have one size."""
-    for unit, encoding in _KINDS:
-        size = _usual_size(chunks, ChunkingStrategy(unit, 1, 0, encoding))
-        if size is not None and size > 1:
-            return ChunkingStrategy(unit, size, 0, encoding)
-    return None
+    """The strategy with no overlap under which all chunks but the last have one size.
+
+    Several may fit, since the tokens of a chunk taken alone are counted with tolerance: a round
+    size speaks for its unit, and then a size that all chunks have exactly.
+    """
+    found = [
+        ChunkingStrategy(unit, size, 0, encoding)
+        for unit, encoding in sorted(_KINDS, key=lambda kind: kind[0] == "tokens")
+        if (size := _usual_size(chunks, ChunkingStrategy(unit, 1, 0, encoding))) and size > 1
+    ]
+    return max(found, key=lambda one: _roundness(one.size) > 0, default=None)
 
 
 def _are_windows(chunks: Sequence[str], strategy: ChunkingStrategy) -> bool:
