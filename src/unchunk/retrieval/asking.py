@@ -30,7 +30,12 @@ CACHE_SECONDS = 300.0
 _LONGEST = 24_000
 EVERYTHING = "everything is searched, because no named document could be identified"
 # What such a note speaks of may be over a moment later.
-_PASSING = ("searched by words only", "searched by meaning only", "not reranked")
+_PASSING = (
+    "searched by words only",
+    "searched by meaning only",
+    "not searched wider",
+    "not reranked",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,11 @@ class Looker:
         is_crowded = len(found.candidates) >= depth and _CROWDED * len(documents) <= request.limit
         if is_crowded and request.chunks_per_doc is not None and request.depth is None:
             # A few long documents have all places, and so many documents were asked for.
-            found = await self._find_at(depth * _WIDER, request)
+            try:
+                return await self._find_at(depth * _WIDER, request)
+            except (ProviderUnavailableError, ProviderRefusedError) as error:
+                log("not searched wider: %s", error)
+                return replace(found, notes=(*found.notes, f"not searched wider: {error}"))
         return found
 
     async def _find_at(self, depth: int, request: Request) -> Ranked:

@@ -115,7 +115,10 @@ def chroma_client(where: str | Path) -> Iterator[Any]:
 
 
 class Chunkenizer:
-    """What a Chunkenizer keeps; `trick`, if set, answers in its place."""
+    """What a Chunkenizer keeps; `trick`, if set, answers in its place.
+
+    It refuses a `top_k` of more than `most`.
+    """
 
     def __init__(self, results: Sequence[Payload]) -> None:
         self.results = list(results)
@@ -123,6 +126,7 @@ class Chunkenizer:
         self.asked: list[Payload] = []
         self.trick: tuple[int, bytes] | None = None
         self.heeds_filters = True
+        self.most = 10_000
         self.delay = threading.Event()
         self.delay.set()
 
@@ -148,6 +152,8 @@ class Chunkenizer:
         self.delay.wait(10)
         if self.trick is not None:
             return self.trick
+        if request.get("top_k", 5) > self.most:
+            return 422, b'{"detail":"top_k is too large"}'
         (row,) = vectors([request["query"]])
         scored = sorted(zip(self.rows @ row, self.results, strict=False), key=lambda it: -it[0])
         found = [
