@@ -15,7 +15,9 @@ import corpus
 import servers
 from adapters.sources import stores
 from adapters.sources.stores import Payload
+from collections_of_others import Page, filled
 from retrieval.test_joining import chapters, merged
+from unchunk import ChunkAwareRetriever
 from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
 from unchunk.adapters.sources.chroma import open_chroma
 from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
@@ -637,5 +639,22 @@ def test_of_a_large_collection_a_part_is_searched_by_words_and_it_is_said(
         assert found.chunks[0].document == "d1150"
         assert found.notes == ()
         await source.close()
+
+    play(scene)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_the_best_chunk_is_the_same_however_few_are_wanted(limit: int) -> None:
+    pages = [
+        Page("near", {0: 0.9}, text="The shipment left on Tuesday with nine crates."),
+        Page("both", {0: 0.88}, text="The order was refunded by the clerk after a long call."),
+        Page("words", {0: 0.1}, text="Order, order: refunded, refunded."),
+    ]
+    client, model = filled(*pages, *(Page(f"p{at}", {0: 0.3}, chunks=1) for at in range(60)))
+
+    async def scene() -> None:
+        collection = await ChunkAwareRetriever(client, model).collection()
+        found = await collection.search("order refunded", limit=limit)
+        assert [one.document for one in found.hits] == ["both", "near", "words"][:limit]
 
     play(scene)

@@ -51,6 +51,9 @@ class Where:
 
 
 EVERYWHERE = Where()
+# How many chunks are looked for by each of two ways, however few are wanted: what both ways agree
+# on may be far down in both.
+DEPTH = 50
 # Below every cosine.
 ANY_SCORE = -2.0
 # Above every cosine: of an embedder without a threshold, none says that a chunk matches.

@@ -92,7 +92,7 @@ def test_it_is_asked_for_fewer_results_where_it_refuses_so_many(
         # What it refused once is not asked for again.
         assert [one["top_k"] for one in kept.asked] == [240, 200, 200, 30]
         kept.most = 0
-        with pytest.raises(ProviderRefusedError, match="answered 422.*top_k is too large"):
+        with pytest.raises(ProviderRefusedError, match=r"answered 422.*top_k is too large"):
             await source.search("the tide", Among(), 30)
         kept.most = 200
         await source.search("the tide", Among(), 300)
