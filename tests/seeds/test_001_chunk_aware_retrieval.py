@@ -638,6 +638,45 @@ def test_sparse_vectors_of_another_kind_are_searched_with_their_model() -> None:
 
 
 @pytest.mark.statement("001-37")
+def test_of_several_sparse_vectors_one_is_searched_by_its_name() -> None:
+    def sparse(texts: list[str]) -> list[models.SparseVector]:
+        return [models.SparseVector(indices=[7], values=[float("XK4711" in it)]) for it in texts]
+
+    model = Model()
+    client = _worded(model)
+    records, _ = client.scroll(NAME, limit=100, with_vectors=True)
+    parameters = models.SparseVectorParams()
+    client.create_collection(
+        "several",
+        vectors_config={"": models.VectorParams(size=2, distance=models.Distance.COSINE)},
+        sparse_vectors_config={"body": parameters, "anything": parameters},
+    )
+    for one in records:
+        assert one.payload is not None
+        other = models.SparseVector(indices=[8], values=[1.0])
+        vectors: Any = {"": one.vector, "anything": other}
+        vectors["body"] = sparse([one.payload["content"]])[0]
+        point = models.PointStruct(id=one.id, vector=vectors, payload=one.payload)
+        client.upsert("several", [point])
+    options: dict[str, Any] = {"sparse_embedding_model": sparse, "collection_name": "several"}
+    retriever = ChunkAwareRetriever(client, model, **options)
+    with pytest.raises(unchunk.UnchunkError, match="name one of 'anything', 'body'"):
+        search(retriever, "XK4711 order")
+    with pytest.raises(unchunk.UnchunkError, match=r"no sparse vector 'text'.*'anything', 'body'"):
+        search(retriever, "XK4711 order", sparse_vector_name="text")
+    for chosen in (
+        search(retriever, "XK4711 order", sparse_vector_name="body"),
+        search(
+            ChunkAwareRetriever(client, model, sparse_vector_name="body", **options),
+            "XK4711 order",
+        ),
+    ):
+        assert "part" in {one.mongo_id for one in chosen}
+    wrong = search(retriever, "XK4711 order", sparse_vector_name="anything")
+    assert "part" not in {one.mongo_id for one in wrong}
+
+
+@pytest.mark.statement("001-37")
 def test_a_full_text_index_is_asked_instead_of_reading_all_texts(server: str) -> None:
     model = Model()
     pages = [Page(f"page{at}", {0: 0.8}, chunks=1) for at in range(60)]

@@ -39,13 +39,15 @@ async def open_collection(
     owner_field: str = "",
     cut: ChunkingStrategy | None = None,
     vector: str = "",
+    sparse_vector: str = "",
     telemetry: Telemetry | None = None,
 ) -> Collection:
     """Chunks that somebody else keeps, at `qdrant:URL#COLLECTION`, `qdrant:FOLDER#COLLECTION`,
     `chroma:FOLDER#COLLECTION`, `chroma:URL#COLLECTION` or `chunkenizer:URL`.
 
     `fields` names a preset, or tells which field holds what. `cut` is how the texts were cut, if
-    that is known. `vector` names one of a Qdrant collection's vectors, where there are several.
+    that is known. `vector` names one of a Qdrant collection's vectors, where there are several, and
+    `sparse_vector` one of its sparse vectors that is BM25.
     """
     check_place(place)
     kind, _, rest = place.partition(":")
@@ -78,6 +80,7 @@ async def open_collection(
                     api_key=key,
                     sample=not owner_field,
                     lexicon=lexicon,
+                    sparse_vector=sparse_vector or None,
                     cache_seconds=settings.search_cache_seconds,
                 )
             else:
@@ -124,13 +127,15 @@ async def collection_of_client(
     owner: OwnerId = "",
     cut: ChunkingStrategy | None = None,
     vector: str = "",
+    sparse_vector: str = "",
     language: str = "english",
     cache_seconds: float = CACHE_SECONDS,
     sparse: object = None,
 ) -> Collection:
     """A collection by the caller's own Qdrant client and embedding model, which are not closed.
 
-    `sparse` is a model for its sparse vectors, if there is one.
+    `sparse` is a model for its sparse vectors, if there is one, and `sparse_vector` names one of
+    them.
     """
     from unchunk.adapters.embed.given import embedder_over, sparse_query
     from unchunk.adapters.sources.qdrant import over_client
@@ -146,6 +151,7 @@ async def collection_of_client(
         sample=not owner_field,
         lexicon=lexicon,
         cache_seconds=cache_seconds,
+        sparse_vector=sparse_vector or None,
         sparse=None if sparse is None else partial(sparse_query, sparse),
     )
     shelf = ForeignShelf(
@@ -256,6 +262,7 @@ class ChatSource:
                     fields=settings.collection_fields,
                     owner_field=settings.collection_owner_field,
                     vector=settings.collection_vector,
+                    sparse_vector=settings.collection_sparse_vector,
                     telemetry=self._telemetry,
                 )
         except TimeoutError:
