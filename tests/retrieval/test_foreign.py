@@ -643,6 +643,14 @@ def test_of_a_large_collection_a_part_is_searched_by_words_and_it_is_said(
     play(scene)
 
 
+def test_documents_that_carry_the_same_checksum_are_not_taken_for_one_file() -> None:
+    pages = [Page(name, {0: 0.9 - at / 10}, checksum="n/a") for at, name in enumerate("abc")]
+    client, model = filled(*pages)
+    found = asyncio.run(ChunkAwareRetriever(client, model).search_with_context("the tide"))
+    assert [one.mongo_id for one in found] == ["a", "b", "c"]
+    assert found[0].metadata["checksum"] == "n/a"
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_the_best_chunk_is_the_same_however_few_are_wanted(limit: int) -> None:
     pages = [

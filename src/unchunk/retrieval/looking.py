@@ -331,10 +331,10 @@ def _twins(
     documents: Iterable[DocumentId], sheets: Mapping[DocumentId, Sheet]
 ) -> dict[DocumentId, DocumentId]:
     """The documents that have the bytes of an earlier one, with that one."""
-    known: dict[object, DocumentId] = {}
+    known: dict[str, DocumentId] = {}
     twins = {}
     for document in documents:
-        checksum = sheets[document].metadata.get("checksum")
+        checksum = sheets[document].checksum
         if checksum and known.setdefault(checksum, document) != document:
             twins[document] = known[checksum]
     return twins

@@ -393,6 +393,7 @@ def _sheet(opened: Opened, pages: tuple[int, int] | None) -> Sheet:
         },
         _metadata(document, version),
         length=version.text_length,
+        checksum=version.checksum,
     )
 
 

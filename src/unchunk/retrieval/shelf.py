@@ -157,7 +157,8 @@ class Sheet:
     """A document as its shelf knows it, with the chunks that were asked for and are there.
 
     The chunks' places are those of one text, so that neighbours join by slicing; where chunks
-    came without places, they were stitched first. `doubts` names joints that are not sure.
+    came without places, they were stitched first. `doubts` names joints that are not sure. Documents
+    of one `checksum` have the same bytes; that of somebody else's document is not known.
     """
 
     document: DocumentId
@@ -171,6 +172,7 @@ class Sheet:
     notes: tuple[str, ...] = ()
     length: int | None = None
     doubts: tuple[Doubt, ...] = ()
+    checksum: str = ""
 
 
 class Card(NamedTuple):
