@@ -371,6 +371,16 @@ def test_a_scored_neighbour_beyond_chunks_per_doc_is_kept() -> None:
     assert [one.chunk_index for one in found.chunks] == [2, 3, 4, 5]
 
 
+@pytest.mark.statement("001-19")
+def test_a_neighbour_beyond_chunks_per_doc_that_has_the_words_is_kept() -> None:
+    rest = "Authentication methods of the gateway. " + words(640, seed=9)
+    page = Page("a", {1: 0.86, 2: 0.82, 3: 0.2, 4: 0.2}, text=f"{words(880, seed=8)} {rest}")
+    assert ["methods of" in one for one in page.chunks[:5]] == [False, False, False, True, False]
+    [found] = searched(page, chunks_per_doc=2)
+    shown = [(one.chunk_index, one.found_by) for one in found.chunks]
+    assert shown == [(1, "meaning"), (2, "meaning"), (3, "words")]
+
+
 @pytest.mark.statement("001-20")
 def test_limit_counts_documents_and_without_neighbours_there_are_only_matches() -> None:
     pages = [Page(name, {2: 0.9 - at / 10, 5: 0.55}) for at, name in enumerate("abc")]
