@@ -154,6 +154,24 @@ def answers(library: Any) -> dict[str, object]:  # noqa: ANN401 - with or withou
 
 
 @pytest.mark.statement("001-82")
+def test_a_collection_that_the_server_does_not_search_is_refused(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = f"chunkenizer:{served.url}"
+    monkeypatch.setenv("UNCHUNK_HOME", str(served.home))
+    with pytest.raises(LibraryInUseError, match=r"searches the library, not the collection"):
+        unchunk.rag_search("auth", chat_source=place)
+    done = CliRunner().invoke(main, ["search", "auth"], env={"UNCHUNK_CHAT_SOURCE": place})
+    assert done.exit_code == 1
+    assert "unchunk search --collection" in done.stderr
+    for text in (
+        unchunk.rag_search("auth", collection=place),
+        CliRunner().invoke(main, ["search", "auth", "--collection", place]).stdout,
+    ):
+        assert "sign-in.md" in text
+
+
+@pytest.mark.statement("001-82")
 def test_python_gets_the_same_with_and_without_a_server(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with unchunk.open(home, embedder="hashing") as library:
