@@ -10,6 +10,7 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -487,10 +488,11 @@ def test_a_document_has_all_that_the_document_shows() -> None:
     assert record["avg_score"] == pytest.approx(shown["avg_score"], abs=5e-3)
     assert record["full_content"] == found.full_content
     assert found.full_content in page.text
+    assert record["chunks"] == list(found.chunks)
     for ours, theirs in zip(found.chunks, shown["chunks"], strict=True):
         assert isinstance(ours, unchunk.ChunkResult)
         assert (ours.chunk_index, round(ours.score, 2)) == (theirs.chunk_index, theirs.score)
-    json.dumps(record)
+    json.dumps(record, default=asdict)
 
 
 @pytest.mark.statement("001-28", "001-29")
