@@ -45,6 +45,21 @@ def test_concurrent_first_questions_open_a_collection_once() -> None:
     assert openings == [NAME]
 
 
+def test_what_a_caller_does_to_metadata_stays_with_that_caller() -> None:
+    retriever, _ = retriever_of()
+
+    async def ask() -> None:
+        for _ in range(2):
+            [found] = await retriever.search_with_context("again")
+            evidence = await retriever.retrieve("again")
+            for one in (found, *evidence.documents):
+                assert "mine" not in one.metadata
+                assert isinstance(one.metadata, dict)
+                one.metadata["mine"] = 1
+
+    asyncio.run(ask())
+
+
 def test_an_opening_that_failed_is_tried_again_by_the_next_question() -> None:
     retriever, openings = retriever_of(failures=1)
 
