@@ -141,6 +141,9 @@ async def collection_of_client(
     from unchunk.adapters.sources.qdrant import over_client
 
     embedder = RememberingEmbedder(await embedder_over(model, _MIN_SCORE))
+    if sparse is not None:
+        # A model that makes no sparse vectors is refused here: searches would go on without it.
+        await sparse_query(sparse, "text")
     lexicon, manner = lexicon_of(language), Manner(blend(_ALPHA))
     source = await over_client(
         client,
