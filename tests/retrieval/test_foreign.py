@@ -94,7 +94,7 @@ async def opened(
             made._collection = _Counting(made._collection, calls)
             source = made
         else:
-            kept = await asyncio.to_thread(stores.Chunkenizer, [*map(as_result, payloads)])
+            kept = await asyncio.to_thread(stores.Chunkenizer, [*map(stores.as_result, payloads)])
             url, calls = stack.enter_context(
                 stores.counted(stack.enter_context(stores.chunkenizer(kept)))
             )
@@ -104,19 +104,6 @@ async def opened(
         stack.push_async_callback(shelf.close)
         calls.clear()
         yield Open(shelf, source, calls)
-
-
-def as_result(payload: Payload) -> Payload:
-    own = ("parent_id", "mongo_id", "title", "content_type", "chunk_index", "content")
-    return {
-        "document_id": payload["parent_id"],
-        "document_name": payload["title"],
-        "content_type": payload["content_type"],
-        "chunk_index": payload["chunk_index"],
-        "chunk_text": payload["content"],
-        "token_count": 9,
-        "metadata": {name: it for name, it in payload.items() if name not in own},
-    }
 
 
 def page(name: str, text: str, **more: str | int) -> list[Payload]:

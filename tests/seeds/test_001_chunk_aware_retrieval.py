@@ -23,7 +23,14 @@ from qdrant_client import QdrantClient, models
 
 import servers
 import unchunk
-from adapters.sources.stores import chroma_client, fill_chroma, fill_qdrant
+from adapters.sources.stores import (
+    Chunkenizer,
+    as_result,
+    chroma_client,
+    chunkenizer,
+    fill_chroma,
+    fill_qdrant,
+)
 from agents.clients import over_http, run, told
 from collections_of_others import (
     NAME,
@@ -723,82 +730,162 @@ def test_a_full_text_index_is_asked_instead_of_reading_all_texts(server: str) ->
 # Everywhere the same
 
 
-def _rag_payloads() -> list[dict[str, Any]]:
-    page = Page(
-        "507", {}, text=f"{words(700, 3)} The gateway wants SAML for staff. {words(700, 4)}"
-    )
+SAID = {
+    "saml": "SAML badge of staff at the gateway. " * 30,
+    "badge": "Badge of staff at the gateway. " * 25,
+    "staff": "Staff at the gateway. " * 20,
+}
+ORDER = [*SAID]
+SAML = "SAML badge staff gateway"
+# So few long documents that a search among them is widened.
+TEXTS = {
+    name: f"{words(1500, seed)} {said}{words(1200, -seed)}"
+    for seed, (name, said) in enumerate(SAID.items(), 1)
+}
+
+
+def _payloads() -> list[dict[str, Any]]:
     return [
-        payload | {"title": "Gateway", "project_name": "Security Framework"}
-        for payload, _ in page.payloads()
+        payload | {"title": name, "project_name": "Security Framework"}
+        for name, text in TEXTS.items()
+        for payload, _ in Page(name, {}, text=text).payloads()
     ]
 
 
-@pytest.fixture(scope="module", params=["qdrant", "chroma"])
+@pytest.fixture(scope="module", params=["qdrant", "chroma", "chunkenizer"])
 def foreign(
     request: pytest.FixtureRequest, server: str, tmp_path_factory: pytest.TempPathFactory
-) -> str:
-    """Where a collection of one page is that was embedded by the hashing embedder."""
+) -> Iterator[str]:
+    """Where a collection of these texts is that was embedded by the hashing embedder."""
     if request.param == "qdrant":
-        fill_qdrant(server, "everywhere", _rag_payloads())
-        return f"qdrant:{server}#everywhere"
-    folder = tmp_path_factory.mktemp("chroma")
-    with chroma_client(folder) as client:
-        fill_chroma(client, "everywhere", _rag_payloads())
-    return f"chroma:{folder}#everywhere"
+        fill_qdrant(server, "everywhere", _payloads())
+        yield f"qdrant:{server}#everywhere"
+    elif request.param == "chroma":
+        folder = tmp_path_factory.mktemp("chroma")
+        with chroma_client(folder) as client:
+            fill_chroma(client, "everywhere", _payloads())
+        yield f"chroma:{folder}#everywhere"
+    else:
+        kept = Chunkenizer([as_result(one) for one in _payloads()])
+        # As many as `unchunk serve` returns at once.
+        kept.most = 200
+        with chunkenizer(kept) as url:
+            yield f"chunkenizer:{url}"
 
 
-SAML = "gateway SAML staff"
+@pytest.fixture(scope="module")
+def same(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of the same texts, cut likewise."""
+    folder = tmp_path_factory.mktemp("same")
+    for name, text in TEXTS.items():
+        (folder / f"{name}.txt").write_text(text)
+    with unchunk.open(folder / "home", **LIKE_PAGES) as library:
+        library.add(*(folder / f"{name}.txt" for name in TEXTS))
+    return folder / "home"
+
+
+LIKE_PAGES: dict[str, Any] = {
+    "embedder": "hashing:256",
+    "chunk_unit": "words",
+    "chunk_size": 320,
+    "chunk_overlap": 80,
+    "chunk_boundaries": "window",
+}
+
+
+def documents_in(text: str) -> list[str]:
+    """The documents or chunks that a text for a model lists."""
+    return re.findall(r"^\[\d+\] [A-Z]+: (\w+)", text, re.MULTILINE)
+
+
+def chunks_in(text: str) -> list[tuple[str, ...]]:
+    """The documents with their matched chunks, or the chunks, that it lists."""
+    return re.findall(
+        r"^\[\d+\] [A-Z]+: (\w+)(?:\.txt)?(?:, chunk (\d+))?$|(#\d+\(.*\)$)", text, re.MULTILINE
+    )
+
+
+@pytest.mark.statement("001-30", "001-31", "001-32", "001-38", "001-39")
+@pytest.mark.parametrize("limit", [1, 2, 10])
+def test_rag_search_finds_in_a_collection_what_it_finds_in_a_library(
+    foreign: str, same: Path, tmp_path: Path, limit: int
+) -> None:
+    with (
+        unchunk.open(same, **LIKE_PAGES) as library,
+        unchunk.open_collection(foreign, tmp_path, embedder="hashing:256") as collection,
+    ):
+        for chunk_aware in (True, False):
+            asked = (SAML, chunk_aware, limit)
+            wanted, text = library.rag_search(*asked), collection.rag_search(*asked)
+            if not foreign.startswith("chunkenizer"):
+                assert chunks_in(text) == chunks_in(wanted)
+            if chunk_aware:
+                assert documents_in(text) == documents_in(wanted) == ORDER[:limit]
+            assert documents_in(text)[:2] == documents_in(wanted)[:2] == ORDER[: min(limit, 2)]
+            label = "Content:" if chunk_aware else "Preview:"
+            bare = collection.rag_search(*asked, show_content=False)
+            assert (label in text, label in bare) == (True, False)
+            assert documents_in(bare) == documents_in(text)
 
 
 @pytest.mark.statement("001-38", "001-39")
+@pytest.mark.parametrize("limit", [1, 2])
 def test_every_way_in_finds_the_same_in_a_collection(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
     monkeypatch.setenv("UNCHUNK_EMBEDDER", "hashing:256")
-    with unchunk.open_collection(foreign, tmp_path / "none") as collection:
-        text = collection.rag_search(SAML, use_chunk_aware=True, limit=10, show_content=True)
-        previews = collection.rag_search(SAML, use_chunk_aware=False)
-        [direct] = collection.search_with_context(SAML)
-    assert "1 document(s) reconstructed" in text
-    assert "PAGE: Gateway" in text
-    assert "The gateway wants SAML for staff." in text
-    assert "Preview:" in previews
-    assert unchunk.rag_search(SAML, home=tmp_path / "none", collection=foreign) == text
+    wanted, home = ORDER[:limit], tmp_path / "none"
+    with unchunk.open_collection(foreign, home) as collection:
+        text = collection.rag_search(SAML, limit=limit)
+        found = collection.search_with_context(SAML, limit)
+        assert [one.document for one in collection.search(SAML, limit=limit).hits] == wanted
+    assert documents_in(text) == [one.mongo_id for one in found] == wanted
+    assert "SAML badge of staff at the gateway." in text
+    assert unchunk.rag_search(SAML, limit=limit, home=home, collection=foreign) == text
 
     # As `chat_source`: whatever searches the library searches the collection.
     settings = {"embedder": "hashing:256", "chat_source": foreign}
     with unchunk.open(tmp_path / "chat", **settings) as library:
-        assert library.rag_search(SAML) == text
-        assert library.search_with_context(SAML)[0].chunk_coverage == direct.chunk_coverage
-        assert library.search(SAML, limit=3).hits[0].document == "507"
+        assert library.rag_search(SAML, limit=limit) == text
+        coverage = [one.chunk_coverage for one in library.search_with_context(SAML, limit)]
+        assert coverage == [one.chunk_coverage for one in found]
+        assert [one.document for one in library.search(SAML, limit=limit).hits] == wanted
     (tmp_path / "served").mkdir()
     with house(tmp_path / "served", settings=settings) as served:
         client = served["local"]
-        source = client.post("/api/retrieve", json={"message": SAML}).json()["sources"][0]
-        reply = client.post("/search", json={"query": SAML, "top_k": 3}).json()
+        sources = client.post("/api/retrieve", json={"message": SAML}).json()["sources"]
+        reply = client.post("/search", json={"query": SAML, "top_k": limit}).json()
         url = served.served.url
 
-        async def tool() -> str:
+        async def tool() -> list[str]:
             async with over_http(url) as agent:
-                return await told(agent, "rag_search", query=SAML)
+                asked = {"query": SAML, "limit": limit}
+                return [
+                    await told(agent, "rag_search", **asked),
+                    await told(agent, "rag_search", **asked, use_chunk_aware=False),
+                    await told(agent, "rag_search", **asked, show_content=False),
+                ]
 
-        seen = run(tool)
-    assert source["document"] == "507"
-    assert reply["results"][0]["document_id"] == "507"
+        aware, plain, bare = run(tool)
+    assert sources[0]["document"] == ORDER[0]
+    assert [one["document_id"] for one in reply["results"]] == wanted
     assert reply["results"][0]["metadata"]["project_name"] == "Security Framework"
-    assert "PAGE: Gateway" in seen
-    assert "The gateway wants SAML for staff." in seen
+    assert documents_in(aware) == documents_in(plain) == documents_in(bare) == wanted
+    assert "CHUNK-AWARE" in aware
+    assert "SAML badge of staff at the gateway." in aware
+    assert f"{limit} chunk(s) found" in plain
+    assert "Preview:" in plain
+    assert "Content:" not in bare
 
     for chosen in (["--collection", foreign], []):
-        home = tmp_path / ("chat" if not chosen else "none")
         environment = {} if chosen else {"UNCHUNK_CHAT_SOURCE": foreign}
-        arguments = ["--home", str(home), "search", SAML, "--json", *chosen]
+        arguments = ["--home", str(tmp_path / "chat"), "search", SAML, "--json", *chosen]
+        arguments += ["--limit", str(limit)]
         done = CliRunner().invoke(main, arguments, env=environment)
         assert done.exit_code == 0, done.output
-        [document] = json.loads(done.stdout)["documents"]
-        assert document["mongo_id"] == "507"
+        assert [one["mongo_id"] for one in json.loads(done.stdout)["documents"]] == wanted
         snippets = CliRunner().invoke(main, [*arguments, "--snippets"], env=environment)
-        assert json.loads(snippets.stdout)["hits"][0]["document"] == "507"
+        assert [one["document"] for one in json.loads(snippets.stdout)["hits"]] == wanted
 
 
 @pytest.mark.statement("001-40")

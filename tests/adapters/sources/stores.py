@@ -165,6 +165,20 @@ class Chunkenizer:
         return 200, json.dumps(reply).encode()
 
 
+def as_result(payload: Payload) -> Payload:
+    """A chunk as document 001 has it, as a Chunkenizer answers it."""
+    own = ("parent_id", "mongo_id", "title", "content_type", "chunk_index", "content")
+    return {
+        "document_id": payload["parent_id"],
+        "document_name": payload["title"],
+        "content_type": payload["content_type"],
+        "chunk_index": payload["chunk_index"],
+        "chunk_text": payload["content"],
+        "token_count": 9,
+        "metadata": {name: it for name, it in payload.items() if name not in own},
+    }
+
+
 def _holds(result: Payload, filters: Payload) -> bool:
     kept = result["metadata"] | {
         "doc_id": result["document_id"],
