@@ -7,7 +7,7 @@ import pytest
 
 from collections_of_others import NAME, Page, filled
 from unchunk import ChunkAwareRetriever
-from unchunk.errors import IndexUnavailableError
+from unchunk.errors import IndexUnavailableError, InvalidInputError
 
 QUESTIONS = [f"question {at}" for at in range(5)]
 
@@ -43,6 +43,29 @@ def test_concurrent_first_questions_open_a_collection_once() -> None:
     # In another event loop it is still open.
     asyncio.run(ask())
     assert openings == [NAME]
+
+
+def test_what_a_caller_does_to_metadata_stays_with_that_caller() -> None:
+    retriever, _ = retriever_of()
+
+    async def ask() -> None:
+        for _ in range(2):
+            [found] = await retriever.search_with_context("again")
+            evidence = await retriever.retrieve("again")
+            for one in (found, *evidence.documents):
+                assert "mine" not in one.metadata
+                assert isinstance(one.metadata, dict)
+                one.metadata["mine"] = 1
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("made", [[], [1, 2], [[0.5]]])
+def test_a_sparse_model_that_makes_no_sparse_vectors_is_refused(made: list[object]) -> None:
+    client, model = filled(Page("a", {2: 0.9}))
+    retriever = ChunkAwareRetriever(client, model, sparse_embedding_model=lambda _: made)
+    with pytest.raises(InvalidInputError, match="has to return one vector with indices and values"):
+        asyncio.run(retriever.search_with_context("again"))
 
 
 def test_an_opening_that_failed_is_tried_again_by_the_next_question() -> None:

@@ -250,3 +250,27 @@ def test_one_of_several_vectors_is_chosen_by_its_name(server: str, tmp_path: Pat
         env={"UNCHUNK_EMBEDDER": "hashing:256"},
     )
     assert json.loads(done.stdout)["documents"][0]["mongo_id"] == "m1", done.output
+
+
+def test_a_sparse_vector_is_chosen_by_its_name_too(server: str, tmp_path: Path) -> None:
+    place, hashing, refusal = f"qdrant:{server}#pages", "hashing:256", "has no sparse vector 'bm25'"
+    wish: dict[str, Any] = {"sparse_vector": "bm25", "embedder": hashing}
+    with (
+        pytest.raises(InvalidInputError, match=refusal),
+        unchunk.open_collection(place, tmp_path, **wish),
+    ):
+        pass
+    with pytest.raises(InvalidInputError, match=refusal):
+        unchunk.rag_search("whale", home=tmp_path, collection=place, **wish)
+    chosen = {"embedder": hashing, "chat_source": place, "collection_sparse_vector": "bm25"}
+    with (
+        unchunk.open(tmp_path / "home", **chosen) as library,
+        pytest.raises(InvalidInputError, match=refusal),
+    ):
+        library.search("whale")
+    done = CliRunner().invoke(
+        main,
+        ["search", "whale", "--collection", place, "--sparse-vector", "bm25"],
+        env={"UNCHUNK_EMBEDDER": hashing, "UNCHUNK_HOME": str(tmp_path)},
+    )
+    assert refusal in done.output

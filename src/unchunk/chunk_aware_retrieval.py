@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from unchunk.retrieval.evidence import ReconstructedDocument
     from unchunk.retrieval.retriever import Evidence
 
+# A collection, one of its vectors, and one of its sparse vectors.
+_Key = tuple[str, str, str]
+
 
 class ChunkAwareRetriever:
     """Search collections of a Qdrant client, and put the documents together again.
@@ -27,7 +30,7 @@ class ChunkAwareRetriever:
     `owner_field`, only chunks are searched that carry `owner` there. `cut` is how the texts were
     cut, if that is known. The same question is answered from memory for `cache_seconds`; 0 turns
     that off. `language` is that of the search by words; `sparse_embedding_model` is needed only for
-    sparse vectors that are not BM25.
+    sparse vectors that are not BM25, and `sparse_vector_name` where there are several of them.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class ChunkAwareRetriever:
         *,
         collection_name: str = "",
         vector_name: str = "",
+        sparse_vector_name: str = "",
         fields: str | Mapping[str, str] = "pages",
         owner_field: str = "",
         owner: OwnerId = "",
@@ -50,8 +54,9 @@ class ChunkAwareRetriever:
         self._name, self._vector, self._fields = collection_name, vector_name, fields
         self._owner_field, self._owner, self._cut = owner_field, owner, cut
         self._language, self._cache_seconds = language, cache_seconds
-        self._opened: dict[tuple[str, str], Collection] = {}
-        self._opening: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._sparse_vector = sparse_vector_name
+        self._opened: dict[_Key, Collection] = {}
+        self._opening: dict[_Key, asyncio.Task[None]] = {}
 
     async def search_with_context(
         self,
@@ -65,6 +70,7 @@ class ChunkAwareRetriever:
         min_score: float | None = None,
         adjacent_documents: int | None = None,
         vector_name: str = "",
+        sparse_vector_name: str = "",
     ) -> "list[ReconstructedDocument]":
         """The documents that answer best, each with its best chunks and what stands around them.
 
@@ -74,7 +80,7 @@ class ChunkAwareRetriever:
         `min_score` are left out. None stands for the model's own threshold, 0.5 where it has none,
         and lets chunks in that have the question's words.
         """
-        collection = await self.collection(collection_name, vector_name)
+        collection = await self.collection(collection_name, vector_name, sparse_vector_name)
         return await collection.search_with_context(
             query,
             limit,
@@ -102,13 +108,15 @@ class ChunkAwareRetriever:
         collection = await self.collection(collection_name)
         return await collection.rag_search(query, use_chunk_aware, limit, show_content)
 
-    async def collection(self, collection_name: str = "", vector_name: str = "") -> "Collection":
+    async def collection(
+        self, collection_name: str = "", vector_name: str = "", sparse_vector_name: str = ""
+    ) -> "Collection":
         """Return one of the client's collections, opened when it is first asked for.
 
         Concurrent callers share one attempt to open it. If that fails, the next call tries again.
         """
         name = collection_name or self._name or await self._only_name()
-        key = name, vector_name or self._vector
+        key = name, vector_name or self._vector, sparse_vector_name or self._sparse_vector
         if key not in self._opened:
             opening, loop = self._opening.get(key), asyncio.get_running_loop()
             # A task of another event loop cannot be awaited, and may never end.
@@ -118,10 +126,10 @@ class ChunkAwareRetriever:
             await asyncio.shield(opening)
         return self._opened[key]
 
-    async def _open(self, name: str, vector: str) -> None:
+    async def _open(self, name: str, vector: str, sparse_vector: str) -> None:
         from unchunk.wiring.collections import collection_of_client  # noqa: PLC0415
 
-        self._opened[name, vector] = await collection_of_client(
+        self._opened[name, vector, sparse_vector] = await collection_of_client(
             self._client,
             self._model,
             name,
@@ -130,6 +138,7 @@ class ChunkAwareRetriever:
             owner=self._owner,
             cut=self._cut,
             vector=vector,
+            sparse_vector=sparse_vector,
             language=self._language,
             cache_seconds=self._cache_seconds,
             sparse=self._sparse,

@@ -78,6 +78,7 @@ def open_collection(
     owner_field: str = "",
     cut: ChunkingStrategy | None = None,
     vector: str = "",
+    sparse_vector: str = "",
     **settings: str | float | None,
 ) -> "Opening[Collection]":
     """Chunks that somebody else keeps, to be asked as a library is; nothing of them is changed.
@@ -87,8 +88,9 @@ def open_collection(
     settings, which has to be the one that embedded the chunks. `fields` is a preset (`pages`,
     `langchain`, `llama-index`) or which field holds what:
     `{"document": "file_id", "text": "body"}`. Where `owner_field` is given, nobody is shown a chunk
-    of another owner. `cut` is how the texts were cut, if that is known, and `vector` names one of a
-    Qdrant collection's vectors, where there are several.
+    of another owner. `cut` is how the texts were cut, if that is known. `vector` names one of a
+    Qdrant collection's vectors, where there are several, and `sparse_vector` one of its sparse
+    vectors that is BM25.
     """
     # Whoever opens a library needs nothing of this.
     from unchunk.wiring.collections import open_collection as collection_at  # noqa: PLC0415
@@ -96,7 +98,13 @@ def open_collection(
     chosen = load(home, os.environ, **settings)
     return Opening(
         lambda: collection_at(
-            chosen, place, fields=fields, owner_field=owner_field, cut=cut, vector=vector
+            chosen,
+            place,
+            fields=fields,
+            owner_field=owner_field,
+            cut=cut,
+            vector=vector,
+            sparse_vector=sparse_vector,
         )
     )
 
@@ -113,6 +121,7 @@ def rag_search(
     owner_field: str = "",
     cut: ChunkingStrategy | None = None,
     vector: str = "",
+    sparse_vector: str = "",
     **settings: str | float | None,
 ) -> str:
     """The documents that answer best, as one text; opens what is searched for it.
@@ -128,6 +137,7 @@ def rag_search(
             owner_field=owner_field,
             cut=cut,
             vector=vector,
+            sparse_vector=sparse_vector,
             **settings,
         )
         with opening as opened:

@@ -116,6 +116,7 @@ class Settings:
     collection_fields: str = "pages"
     collection_owner_field: str = ""
     collection_vector: str = ""
+    collection_sparse_vector: str = ""
     collection_key: str = ""
     search_cache_seconds: float = 300.0
     chunkenizer_url: str = ""

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from sheets import sheet_of
 from unchunk.chat.events import Answer, Cited, Planned, SourcesFound, Warned
 from unchunk.domain import Document, Span, Version
-from unchunk.mcp.showing import show_answer, show_evidence, show_list
+from unchunk.mcp.showing import show_answer, show_evidence, show_found, show_list
 from unchunk.retrieval.query import QueryAnalyzer
 from unchunk.retrieval.reconstruct import assemble
 from unchunk.retrieval.retriever import Evidence, Related
 from unchunk.retrieval.selection import Omission
+from unchunk.retrieval.snippets import Found
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TEXT = "One of the three. Two of the three. Three of it."
@@ -48,6 +49,17 @@ def test_what_was_left_out_and_what_is_near_are_told() -> None:
     assert "\nLeft out of three.md: chunks 0-1: there is no room\n" in shown
     assert shown.endswith("\nAlso see:\n    other.md (document d9): close in meaning\n")
     assert "Left out" not in show_evidence(evidence, with_content=False)
+
+
+def test_where_a_collection_is_searched_no_list_tells_what_there_is() -> None:
+    evidence = Evidence(QueryAnalyzer().analyze("three"), (), (), (), ())
+    for of_collection in (True, False):
+        for shown in (
+            show_evidence(evidence, with_content=True, of_collection=of_collection),
+            show_found(Found(()), with_content=True, of_collection=of_collection),
+        ):
+            assert "Nothing was found" in shown
+            assert ("list_documents" in shown) is not of_collection
 
 
 def test_a_citation_tells_where_to_read_it() -> None:

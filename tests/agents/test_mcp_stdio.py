@@ -17,6 +17,8 @@ from agents.clients import ERAS, Hearing, over_stdio, refused, run, told
 from agents.shelves import fill
 from cli.terminals import environment
 from homes import Home
+from unchunk import __version__
+from unchunk.beside.running import Notice
 from unchunk.engine import Engine
 from unchunk.settings import load
 from unchunk.wiring import open_engine
@@ -207,6 +209,22 @@ def test_a_library_that_is_in_use_says_so_and_works_when_it_is_free(home: Path) 
             await other.close()
 
     run(work)
+
+
+def test_a_collection_that_the_server_does_not_search_is_refused(home: Path) -> None:
+    notice = Notice(home, "ada", __version__)
+
+    async def work() -> None:
+        chosen = settings(home, UNCHUNK_CHAT_SOURCE="chunkenizer:http://127.0.0.1:1")
+        async with over_stdio(chosen) as client:
+            said = await refused(client, "rag_search", query="berth")
+            assert "searches the library, not the collection" in said
+
+    notice.tell("http://127.0.0.1:1")
+    try:
+        run(work)
+    finally:
+        notice.take_back()
 
 
 def test_settings_that_are_wrong_are_told_at_once(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -458,6 +459,57 @@ def test_files_are_found_by_their_names_where_the_server_searches(home: Home) ->
 
         run(home, there, again)
         assert seen == ["elsewhere"]
+
+
+@pytest.mark.parametrize("theirs", ["", "chunkenizer:http://127.0.0.1:1"])
+def test_a_collection_that_the_server_does_not_search_is_not_left_out(
+    home: Home, theirs: str
+) -> None:
+    ours = "qdrant:http://user:word@127.0.0.1:1#pages"
+
+    def told(source: str, there: Running) -> dict[str, str]:
+        """What each call is answered with, if it is refused."""
+
+        async def calls(engine: EngineBeside) -> dict[str, str]:
+            refusals = {}
+            for name, call in {
+                "add": engine.add(home.files / "tides.md"),
+                "search": engine.search("tides"),
+                "search_library": engine.search_library("tides"),
+                "retrieve": engine.retrieve("tides"),
+                "search_with_context": engine.search_with_context("tides"),
+                "rag_search": engine.rag_search("tides"),
+                "find_file_by_name": engine.find_file_by_name("tides.md"),
+                "ask": engine.ask("When are tides?"),
+                "explain": engine.explain(ASKED),
+            }.items():
+                try:
+                    await call
+                except LibraryInUseError as error:
+                    refusals[name] = str(error)
+            return refusals
+
+        async def done() -> dict[str, str]:
+            engine = await opened(home)
+            near = EngineBeside(
+                engine, lambda: there, owner="local", max_bytes=10**9, source=source, version="1"
+            )
+            try:
+                return await calls(near)
+            finally:
+                await near.close()
+
+        return asyncio.run(done())
+
+    with beside(home) as (_, there):
+        assert told("", replace(there, source=theirs)) == {}
+        assert told(ours, replace(there, source=ours)) == {}
+        refusals = told(ours, replace(there, source=theirs))
+    searched = {"search", "retrieve", "search_with_context", "rag_search", "find_file_by_name"}
+    assert set(refusals) == {*searched, "ask", "explain"}
+    for refusal in refusals.values():
+        assert "unchunk.open_collection" in refusal
+        assert "word" not in refusal
 
 
 def test_its_embedder_is_the_servers_with_the_threshold_that_holds(home: Home) -> None:

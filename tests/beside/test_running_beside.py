@@ -26,7 +26,7 @@ time.sleep(600)
 
 
 def told(home: Path, address: str = "http://127.0.0.1:8000") -> Notice:
-    notice = Notice(home, "ada", "1.0")
+    notice = Notice(home, "ada", "1.0", "chunkenizer:")
     notice.tell(address)
     return notice
 
@@ -39,6 +39,7 @@ def test_a_server_is_found_while_it_runs_and_no_longer(tmp_path: Path) -> None:
     assert running.url == "http://127.0.0.1:8000"
     assert (running.pid, running.owner, running.version) == (os.getpid(), "ada", "1.0")
     assert running.secret == notice.secret
+    assert running.source == "chunkenizer:"
     assert notice.secret not in repr(running)
     notice.take_back()
     notice.take_back()

@@ -15,7 +15,9 @@ import corpus
 import servers
 from adapters.sources import stores
 from adapters.sources.stores import Payload
+from collections_of_others import Page, filled
 from retrieval.test_joining import chapters, merged
+from unchunk import ChunkAwareRetriever
 from unchunk.adapters.lexicon.bm25 import Bm25Lexicon
 from unchunk.adapters.sources.chroma import open_chroma
 from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
@@ -92,7 +94,7 @@ async def opened(
             made._collection = _Counting(made._collection, calls)
             source = made
         else:
-            kept = await asyncio.to_thread(stores.Chunkenizer, [*map(as_result, payloads)])
+            kept = await asyncio.to_thread(stores.Chunkenizer, [*map(stores.as_result, payloads)])
             url, calls = stack.enter_context(
                 stores.counted(stack.enter_context(stores.chunkenizer(kept)))
             )
@@ -102,19 +104,6 @@ async def opened(
         stack.push_async_callback(shelf.close)
         calls.clear()
         yield Open(shelf, source, calls)
-
-
-def as_result(payload: Payload) -> Payload:
-    own = ("parent_id", "mongo_id", "title", "content_type", "chunk_index", "content")
-    return {
-        "document_id": payload["parent_id"],
-        "document_name": payload["title"],
-        "content_type": payload["content_type"],
-        "chunk_index": payload["chunk_index"],
-        "chunk_text": payload["content"],
-        "token_count": 9,
-        "metadata": {name: it for name, it in payload.items() if name not in own},
-    }
 
 
 def page(name: str, text: str, **more: str | int) -> list[Payload]:
@@ -637,5 +626,30 @@ def test_of_a_large_collection_a_part_is_searched_by_words_and_it_is_said(
         assert found.chunks[0].document == "d1150"
         assert found.notes == ()
         await source.close()
+
+    play(scene)
+
+
+def test_documents_that_carry_the_same_checksum_are_not_taken_for_one_file() -> None:
+    pages = [Page(name, {0: 0.9 - at / 10}, checksum="n/a") for at, name in enumerate("abc")]
+    client, model = filled(*pages)
+    found = asyncio.run(ChunkAwareRetriever(client, model).search_with_context("the tide"))
+    assert [one.mongo_id for one in found] == ["a", "b", "c"]
+    assert found[0].metadata["checksum"] == "n/a"
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_the_best_chunk_is_the_same_however_few_are_wanted(limit: int) -> None:
+    pages = [
+        Page("near", {0: 0.9}, text="The shipment left on Tuesday with nine crates."),
+        Page("both", {0: 0.88}, text="The order was refunded by the clerk after a long call."),
+        Page("words", {0: 0.1}, text="Order, order: refunded, refunded."),
+    ]
+    client, model = filled(*pages, *(Page(f"p{at}", {0: 0.3}, chunks=1) for at in range(60)))
+
+    async def scene() -> None:
+        collection = await ChunkAwareRetriever(client, model).collection()
+        found = await collection.search("order refunded", limit=limit)
+        assert [one.document for one in found.hits] == ["both", "near", "words"][:limit]
 
     play(scene)

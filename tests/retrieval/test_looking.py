@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -19,7 +20,7 @@ from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
 from unchunk.retrieval.retriever import Evidence, Retriever
-from unchunk.retrieval.shelf import Sheet
+from unchunk.retrieval.shelf import Ranked, Sheet
 
 QUESTION = "What color is the house?"
 EXPLAIN = "Explain the color of the house"
@@ -46,6 +47,25 @@ def shown(evidence: Evidence) -> dict[str, list[int]]:
 
 def size(documents: Sequence[ReconstructedDocument]) -> int:
     return sum(len(one.full_content) for one in documents)
+
+
+# How wide the net is.
+
+
+class RefusingShelf(WrittenShelf):
+    """Refuses more than 30 chunks at once."""
+
+    async def find(self, *arguments: Any, limit: int, **options: Any) -> Ranked:  # noqa: ANN401 - the protocol's own
+        if limit > 30:
+            raise ProviderRefusedError("at most 30 at once")
+        return await super().find(*arguments, limit=limit, **options)
+
+
+def test_where_a_wider_search_is_refused_what_was_found_first_is_shown() -> None:
+    shelf = RefusingShelf([book("a.txt", 40)], [("a.txt", at, 0.9) for at in range(40)])
+    [document], notes = asyncio.run(Retriever(shelf).passages(QUESTION, amount=Amount(10)))
+    assert [one.chunk_index for one in document.chunks][:3] == [0, 1, 2]
+    assert notes == ("not searched wider: at most 30 at once",)
 
 
 # Copies.

@@ -10,6 +10,7 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,15 @@ from qdrant_client import QdrantClient, models
 
 import servers
 import unchunk
-from adapters.sources.stores import chroma_client, fill_chroma, fill_qdrant
+from adapters.sources.stores import (
+    Chunkenizer,
+    as_result,
+    chroma_client,
+    chunkenizer,
+    fill_chroma,
+    fill_qdrant,
+    vectors,
+)
 from agents.clients import over_http, run, told
 from collections_of_others import (
     NAME,
@@ -45,6 +54,16 @@ QUERY = "authentication methods"
 KINDS = [
     f"{style} {where}" for style in ("sync", "async") for where in ("memory", "folder", "server")
 ]
+
+
+# Settings of a library that is cut as document 001 cuts pages.
+LIKE_PAGES: dict[str, Any] = {
+    "embedder": "hashing:256",
+    "chunk_unit": "words",
+    "chunk_size": 320,
+    "chunk_overlap": 80,
+    "chunk_boundaries": "window",
+}
 
 
 @pytest.fixture(scope="module")
@@ -234,6 +253,40 @@ def test_a_vector_with_a_name_is_taken_if_it_is_the_only_one_and_else_by_its_nam
     assert search(retriever, collection_name="one", min_score=0.5)
 
 
+@pytest.mark.statement("001-04")
+def test_a_collection_that_is_opened_by_its_place_is_searched_by_the_vector_that_is_named(
+    tmp_path: Path,
+) -> None:
+    parts = [words(40, seed=at) for at in range(3)]
+    rows = vectors(parts)
+    parameters = models.VectorParams(size=256, distance=models.Distance.COSINE)
+    with contextlib.closing(QdrantClient(path=str(tmp_path / "qdrant"))) as client:
+        client.create_collection("named", vectors_config={"body": parameters, "next": parameters})
+        points = [
+            models.PointStruct(
+                id=at,
+                vector={"body": rows[at].tolist(), "next": rows[at - 1].tolist()},
+                payload={"mongo_id": f"d{at}", "chunk_index": 0, "content": part},
+            )
+            for at, part in enumerate(parts)
+        ]
+        client.upsert("named", points)
+    place, nearest = f"qdrant:{tmp_path / 'qdrant'}#named", {"body": "d0", "next": "d1"}
+    with (
+        pytest.raises(unchunk.UnchunkError, match="name one of 'body', 'next'"),
+        unchunk.open_collection(place, tmp_path, embedder="hashing:256"),
+    ):
+        pass
+    for name, document in nearest.items():
+        settings: dict[str, Any] = {"embedder": "hashing:256", "vector": name}
+        with unchunk.open_collection(place, tmp_path, **settings) as collection:
+            scores = {it.document: it.score for it in collection.search(parts[0]).hits}
+            [found, *_] = collection.search_with_context(parts[0], min_score=0.99)
+        assert max(scores, key=lambda it: scores[it]) == found.mongo_id == document
+        text = unchunk.rag_search(parts[0], home=tmp_path, collection=place, **settings)
+        assert f"#0({scores[document]:.2f})" in text
+
+
 @pytest.mark.statement("001-05")
 def test_the_options_as_the_document_gives_them_are_taken() -> None:
     client, model = filled(Page("a", {1: 0.9, 2: 0.45}))
@@ -277,18 +330,16 @@ def test_a_page_is_cut_and_stored_as_the_document_says() -> None:
 
 @pytest.mark.statement("001-09")
 def test_a_library_cuts_its_own_documents_as_its_settings_say(tmp_path: Path) -> None:
-    path = tmp_path / "long.txt"
-    path.write_text(words(1500, seed=6))
-    counts = []
-    for number, options in enumerate(
-        ({}, {"chunk_unit": "words", "chunk_size": 320, "chunk_overlap": 80})
-    ):
+    path, text = tmp_path / "long.txt", words(1500, seed=6)
+    path.write_text(text)
+    cut = []
+    for number, options in enumerate(({}, LIKE_PAGES)):
         home = tmp_path / f"home{number}"
-        with unchunk.open(home, embedder="hashing:256", **options) as library:  # type: ignore[arg-type]  # settings are of many kinds
+        with unchunk.open(home, **{"embedder": "hashing:256", **options}) as library:
             library.add(path)
-            [document] = library.documents()
-            counts.append(document.live.chunk_count)
-    assert counts[0] > counts[1]
+            cut.append([part for _, part in library.chunks("long.txt")])
+    assert cut[1] == unchunk.chunk_text(text, max_words=320, overlap_words=80)
+    assert len(cut[0]) > len(cut[1])
 
 
 # The four steps
@@ -369,6 +420,16 @@ def test_a_scored_neighbour_beyond_chunks_per_doc_is_kept() -> None:
     page = Page("a", {2: 0.86, 3: 0.82, 4: 0.73, 5: 0.71, 9: 0.7})
     [found] = searched(page, chunks_per_doc=3, min_score=0.5)
     assert [one.chunk_index for one in found.chunks] == [2, 3, 4, 5]
+
+
+@pytest.mark.statement("001-19")
+def test_a_neighbour_beyond_chunks_per_doc_that_has_the_words_is_kept() -> None:
+    rest = "Authentication methods of the gateway. " + words(640, seed=9)
+    page = Page("a", {1: 0.86, 2: 0.82, 3: 0.2, 4: 0.2}, text=f"{words(880, seed=8)} {rest}")
+    assert ["methods of" in one for one in page.chunks[:5]] == [False, False, False, True, False]
+    [found] = searched(page, chunks_per_doc=2)
+    shown = [(one.chunk_index, one.found_by) for one in found.chunks]
+    assert shown == [(1, "meaning"), (2, "meaning"), (3, "words")]
 
 
 @pytest.mark.statement("001-20")
@@ -477,10 +538,11 @@ def test_a_document_has_all_that_the_document_shows() -> None:
     assert record["avg_score"] == pytest.approx(shown["avg_score"], abs=5e-3)
     assert record["full_content"] == found.full_content
     assert found.full_content in page.text
+    assert record["chunks"] == list(found.chunks)
     for ours, theirs in zip(found.chunks, shown["chunks"], strict=True):
         assert isinstance(ours, unchunk.ChunkResult)
         assert (ours.chunk_index, round(ours.score, 2)) == (theirs.chunk_index, theirs.score)
-    json.dumps(record)
+    json.dumps(record, default=asdict)
 
 
 @pytest.mark.statement("001-28", "001-29")
@@ -556,11 +618,14 @@ def test_related_documents_are_named_beside_the_evidence(tmp_path: Path) -> None
 
 
 @pytest.mark.statement("001-35")
-def test_chunks_of_a_library_end_where_sections_do() -> None:
+def test_chunks_of_a_library_end_where_sections_do(tmp_path: Path) -> None:
     sections = [f"## Part {at}\n\n{words(60, seed=at)}\n\n" for at in range(4)]
-    text = "".join(sections)
-    spans = unchunk.chunk(text, unchunk.ChunkingStrategy("words", 100, 0), boundaries="markdown")
-    assert [span.of(text).split("\n")[0] for span in spans] == [f"## Part {at}" for at in range(4)]
+    (tmp_path / "parts.md").write_text("".join(sections))
+    options: dict[str, Any] = {"chunk_unit": "words", "chunk_size": 100, "chunk_overlap": 0}
+    with unchunk.open(tmp_path / "home", embedder="hashing:256", **options) as library:
+        library.add(tmp_path / "parts.md")
+        chunks = library.chunks("parts.md")
+    assert [text.strip() for _, text in chunks] == [one.strip() for one in sections]
 
 
 # Meaning and words
@@ -638,6 +703,45 @@ def test_sparse_vectors_of_another_kind_are_searched_with_their_model() -> None:
 
 
 @pytest.mark.statement("001-37")
+def test_of_several_sparse_vectors_one_is_searched_by_its_name() -> None:
+    def sparse(texts: list[str]) -> list[models.SparseVector]:
+        return [models.SparseVector(indices=[7], values=[float("XK4711" in it)]) for it in texts]
+
+    model = Model()
+    client = _worded(model)
+    records, _ = client.scroll(NAME, limit=100, with_vectors=True)
+    parameters = models.SparseVectorParams()
+    client.create_collection(
+        "several",
+        vectors_config={"": models.VectorParams(size=2, distance=models.Distance.COSINE)},
+        sparse_vectors_config={"body": parameters, "anything": parameters},
+    )
+    for one in records:
+        assert one.payload is not None
+        other = models.SparseVector(indices=[8], values=[1.0])
+        vectors: Any = {"": one.vector, "anything": other}
+        vectors["body"] = sparse([one.payload["content"]])[0]
+        point = models.PointStruct(id=one.id, vector=vectors, payload=one.payload)
+        client.upsert("several", [point])
+    options: dict[str, Any] = {"sparse_embedding_model": sparse, "collection_name": "several"}
+    retriever = ChunkAwareRetriever(client, model, **options)
+    with pytest.raises(unchunk.UnchunkError, match="name one of 'anything', 'body'"):
+        search(retriever, "XK4711 order")
+    with pytest.raises(unchunk.UnchunkError, match=r"no sparse vector 'text'.*'anything', 'body'"):
+        search(retriever, "XK4711 order", sparse_vector_name="text")
+    for chosen in (
+        search(retriever, "XK4711 order", sparse_vector_name="body"),
+        search(
+            ChunkAwareRetriever(client, model, sparse_vector_name="body", **options),
+            "XK4711 order",
+        ),
+    ):
+        assert "part" in {one.mongo_id for one in chosen}
+    wrong = search(retriever, "XK4711 order", sparse_vector_name="anything")
+    assert "part" not in {one.mongo_id for one in wrong}
+
+
+@pytest.mark.statement("001-37")
 def test_a_full_text_index_is_asked_instead_of_reading_all_texts(server: str) -> None:
     model = Model()
     pages = [Page(f"page{at}", {0: 0.8}, chunks=1) for at in range(60)]
@@ -672,82 +776,155 @@ def test_a_full_text_index_is_asked_instead_of_reading_all_texts(server: str) ->
 # Everywhere the same
 
 
-def _rag_payloads() -> list[dict[str, Any]]:
-    page = Page(
-        "507", {}, text=f"{words(700, 3)} The gateway wants SAML for staff. {words(700, 4)}"
-    )
+SAID = {
+    "saml": "SAML badge of staff at the gateway. " * 30,
+    "badge": "Badge of staff at the gateway. " * 25,
+    "staff": "Staff at the gateway. " * 20,
+}
+ORDER = [*SAID]
+SAML = "SAML badge staff gateway"
+# So few long documents that a search among them is widened.
+TEXTS = {
+    name: f"{words(1500, seed)} {said}{words(1200, -seed)}"
+    for seed, (name, said) in enumerate(SAID.items(), 1)
+}
+
+
+def _payloads() -> list[dict[str, Any]]:
     return [
-        payload | {"title": "Gateway", "project_name": "Security Framework"}
-        for payload, _ in page.payloads()
+        payload | {"title": name, "project_name": "Security Framework"}
+        for name, text in TEXTS.items()
+        for payload, _ in Page(name, {}, text=text).payloads()
     ]
 
 
-@pytest.fixture(scope="module", params=["qdrant", "chroma"])
+@pytest.fixture(scope="module", params=["qdrant", "chroma", "chunkenizer"])
 def foreign(
     request: pytest.FixtureRequest, server: str, tmp_path_factory: pytest.TempPathFactory
-) -> str:
-    """Where a collection of one page is that was embedded by the hashing embedder."""
+) -> Iterator[str]:
+    """Where a collection of these texts is that was embedded by the hashing embedder."""
     if request.param == "qdrant":
-        fill_qdrant(server, "everywhere", _rag_payloads())
-        return f"qdrant:{server}#everywhere"
-    folder = tmp_path_factory.mktemp("chroma")
-    with chroma_client(folder) as client:
-        fill_chroma(client, "everywhere", _rag_payloads())
-    return f"chroma:{folder}#everywhere"
+        fill_qdrant(server, "everywhere", _payloads())
+        yield f"qdrant:{server}#everywhere"
+    elif request.param == "chroma":
+        folder = tmp_path_factory.mktemp("chroma")
+        with chroma_client(folder) as client:
+            fill_chroma(client, "everywhere", _payloads())
+        yield f"chroma:{folder}#everywhere"
+    else:
+        kept = Chunkenizer([as_result(one) for one in _payloads()])
+        # As many as `unchunk serve` returns at once.
+        kept.most = 200
+        with chunkenizer(kept) as url:
+            yield f"chunkenizer:{url}"
 
 
-SAML = "gateway SAML staff"
+@pytest.fixture(scope="module")
+def same(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library of the same texts, cut likewise."""
+    folder = tmp_path_factory.mktemp("same")
+    for name, text in TEXTS.items():
+        (folder / f"{name}.txt").write_text(text)
+    with unchunk.open(folder / "home", **LIKE_PAGES) as library:
+        library.add(*(folder / f"{name}.txt" for name in TEXTS))
+    return folder / "home"
+
+
+def documents_in(text: str) -> list[str]:
+    """The documents or chunks that a text for a model lists."""
+    return re.findall(r"^\[\d+\] [A-Z]+: (\w+)", text, re.MULTILINE)
+
+
+def chunks_in(text: str) -> list[tuple[str, ...]]:
+    """The documents with their matched chunks, or the chunks, that it lists."""
+    return re.findall(
+        r"^\[\d+\] [A-Z]+: (\w+)(?:\.txt)?(?:, chunk (\d+))?$|(#\d+\(.*\)$)", text, re.MULTILINE
+    )
+
+
+@pytest.mark.statement("001-30", "001-31", "001-32", "001-38", "001-39")
+@pytest.mark.parametrize("limit", [1, 2, 10, 100])
+def test_rag_search_finds_in_a_collection_what_it_finds_in_a_library(
+    foreign: str, same: Path, tmp_path: Path, limit: int
+) -> None:
+    with (
+        unchunk.open(same, **LIKE_PAGES) as library,
+        unchunk.open_collection(foreign, tmp_path, embedder="hashing:256") as collection,
+    ):
+        for chunk_aware in (True, False):
+            asked = (SAML, chunk_aware, limit)
+            wanted, text = library.rag_search(*asked), collection.rag_search(*asked)
+            assert "not searched wider" not in text
+            if not foreign.startswith("chunkenizer"):
+                # What follows has nothing of the question, and is as good as its neighbours.
+                assert chunks_in(text)[:10] == chunks_in(wanted)[:10]
+            if chunk_aware:
+                assert documents_in(text) == documents_in(wanted) == ORDER[:limit]
+            assert documents_in(text)[:2] == documents_in(wanted)[:2] == ORDER[: min(limit, 2)]
+            label = "Content:" if chunk_aware else "Preview:"
+            bare = collection.rag_search(*asked, show_content=False)
+            assert (label in text, label in bare) == (True, False)
+            assert documents_in(bare) == documents_in(text)
 
 
 @pytest.mark.statement("001-38", "001-39")
+@pytest.mark.parametrize("limit", [1, 2])
 def test_every_way_in_finds_the_same_in_a_collection(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
     monkeypatch.setenv("UNCHUNK_EMBEDDER", "hashing:256")
-    with unchunk.open_collection(foreign, tmp_path / "none") as collection:
-        text = collection.rag_search(SAML, use_chunk_aware=True, limit=10, show_content=True)
-        previews = collection.rag_search(SAML, use_chunk_aware=False)
-        [direct] = collection.search_with_context(SAML)
-    assert "1 document(s) reconstructed" in text
-    assert "PAGE: Gateway" in text
-    assert "The gateway wants SAML for staff." in text
-    assert "Preview:" in previews
-    assert unchunk.rag_search(SAML, home=tmp_path / "none", collection=foreign) == text
+    wanted, home = ORDER[:limit], tmp_path / "none"
+    with unchunk.open_collection(foreign, home) as collection:
+        text = collection.rag_search(SAML, limit=limit)
+        found = collection.search_with_context(SAML, limit)
+        assert [one.document for one in collection.search(SAML, limit=limit).hits] == wanted
+    assert documents_in(text) == [one.mongo_id for one in found] == wanted
+    assert "SAML badge of staff at the gateway." in text
+    assert unchunk.rag_search(SAML, limit=limit, home=home, collection=foreign) == text
 
     # As `chat_source`: whatever searches the library searches the collection.
     settings = {"embedder": "hashing:256", "chat_source": foreign}
     with unchunk.open(tmp_path / "chat", **settings) as library:
-        assert library.rag_search(SAML) == text
-        assert library.search_with_context(SAML)[0].chunk_coverage == direct.chunk_coverage
-        assert library.search(SAML, limit=3).hits[0].document == "507"
+        assert library.rag_search(SAML, limit=limit) == text
+        coverage = [one.chunk_coverage for one in library.search_with_context(SAML, limit)]
+        assert coverage == [one.chunk_coverage for one in found]
+        assert [one.document for one in library.search(SAML, limit=limit).hits] == wanted
     (tmp_path / "served").mkdir()
     with house(tmp_path / "served", settings=settings) as served:
         client = served["local"]
-        source = client.post("/api/retrieve", json={"message": SAML}).json()["sources"][0]
-        reply = client.post("/search", json={"query": SAML, "top_k": 3}).json()
+        sources = client.post("/api/retrieve", json={"message": SAML}).json()["sources"]
+        reply = client.post("/search", json={"query": SAML, "top_k": limit}).json()
         url = served.served.url
 
-        async def tool() -> str:
+        async def tool() -> list[str]:
             async with over_http(url) as agent:
-                return await told(agent, "rag_search", query=SAML)
+                asked = {"query": SAML, "limit": limit}
+                return [
+                    await told(agent, "rag_search", **asked),
+                    await told(agent, "rag_search", **asked, use_chunk_aware=False),
+                    await told(agent, "rag_search", **asked, show_content=False),
+                ]
 
-        seen = run(tool)
-    assert source["document"] == "507"
-    assert reply["results"][0]["document_id"] == "507"
+        aware, plain, bare = run(tool)
+    assert sources[0]["document"] == ORDER[0]
+    assert [one["document_id"] for one in reply["results"]] == wanted
     assert reply["results"][0]["metadata"]["project_name"] == "Security Framework"
-    assert "PAGE: Gateway" in seen
-    assert "The gateway wants SAML for staff." in seen
+    assert documents_in(aware) == documents_in(plain) == documents_in(bare) == wanted
+    assert "CHUNK-AWARE" in aware
+    assert "SAML badge of staff at the gateway." in aware
+    assert f"{limit} chunk(s) found" in plain
+    assert "Preview:" in plain
+    assert "Content:" not in bare
 
     for chosen in (["--collection", foreign], []):
-        home = tmp_path / ("chat" if not chosen else "none")
         environment = {} if chosen else {"UNCHUNK_CHAT_SOURCE": foreign}
-        arguments = ["--home", str(home), "search", SAML, "--json", *chosen]
+        arguments = ["--home", str(tmp_path / "chat"), "search", SAML, "--json", *chosen]
+        arguments += ["--limit", str(limit)]
         done = CliRunner().invoke(main, arguments, env=environment)
         assert done.exit_code == 0, done.output
-        [document] = json.loads(done.stdout)["documents"]
-        assert document["mongo_id"] == "507"
+        assert [one["mongo_id"] for one in json.loads(done.stdout)["documents"]] == wanted
         snippets = CliRunner().invoke(main, [*arguments, "--snippets"], env=environment)
-        assert json.loads(snippets.stdout)["hits"][0]["document"] == "507"
+        assert [one["document"] for one in json.loads(snippets.stdout)["hits"]] == wanted
 
 
 @pytest.mark.statement("001-40")

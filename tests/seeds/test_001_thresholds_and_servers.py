@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import unchunk
+from adapters.sources.stores import chroma_client, counted, fill_chroma
 from corpus import ROOT
 from homes import Home
 from seed_documents import code_block, needs_documents
@@ -106,6 +108,9 @@ def test_search_with_context_works_as_shown_while_a_server_has_the_library(serve
     code = code_block("001", 141).strip()
     with unchunk.open(served.home) as library:
         found = eval(code, {"search_with_context": library.search_with_context})  # noqa: S307
+        assert library.search_with_context("OAuth implementation", min_score=0.99) == []
+        assert library.search_with_context(NONSENSE) == []
+        assert library.search_with_context(NONSENSE, min_score=-1)
     assert [one.name for one in found] == ["sign-in.md"]
     assert "OAuth is implemented" in found[0].full_content
     assert max(one.score for one in found[0].chunks) == found[0].max_score >= 0.5
@@ -151,6 +156,24 @@ def answers(library: Any) -> dict[str, object]:  # noqa: ANN401 - with or withou
         "counts": library.counts().documents,
         "health": {name: one.ok for name, one in library.health().items()},
     }
+
+
+@pytest.mark.statement("001-82")
+def test_a_collection_that_the_server_does_not_search_is_refused(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = f"chunkenizer:{served.url}"
+    monkeypatch.setenv("UNCHUNK_HOME", str(served.home))
+    with pytest.raises(LibraryInUseError, match=r"searches the library, not the collection"):
+        unchunk.rag_search("auth", chat_source=place)
+    done = CliRunner().invoke(main, ["search", "auth"], env={"UNCHUNK_CHAT_SOURCE": place})
+    assert done.exit_code == 1
+    assert "unchunk search --collection" in done.stderr
+    for text in (
+        unchunk.rag_search("auth", collection=place),
+        CliRunner().invoke(main, ["search", "auth", "--collection", place]).stdout,
+    ):
+        assert "sign-in.md" in text
 
 
 @pytest.mark.statement("001-82")
@@ -233,6 +256,37 @@ def test_a_remote_embedder_gets_a_threshold_and_strictness_holds(
         assert examined.uncalibrated == ""
     with unchunk.open(tmp_path, **remote(served, embedder_min_score=-1)) as library:
         assert library.ask(strict[NONSENSE]).finish == "extractive"
+
+
+@pytest.mark.statement("001-83")
+def test_a_measured_threshold_is_stored(served: Served, tmp_path: Path) -> None:
+    with chroma_client(tmp_path / "chroma") as client:
+        payloads: list[dict[str, Any]] = [{"mongo_id": "a", "chunk_index": 0, "content": COST}]
+        rows = np.eye(1, 384, dtype=np.float32)
+        fill_chroma(client, "pages", payloads, rows=rows)
+    with counted(served.url) as (door, calls):
+        settings = remote(served) | {"embedder_url": f"{door}/v1"}
+        with unchunk.open(tmp_path / "home", **settings, embedder_min_score=0.5) as opened:
+            opened.add(ROOT / "examples" / "harbour-rules.md")
+
+        def library() -> None:
+            with unchunk.open(tmp_path / "home", **settings) as opened:
+                opened.search(COST)
+
+        def collection() -> None:
+            place = f"chroma:{tmp_path / 'chroma'}#pages"
+            with unchunk.open_collection(place, tmp_path / "none", **settings) as opened:
+                opened.search(COST)
+
+        for search in (library, collection):
+            embeddings = []
+            for _ in range(3):
+                calls.clear()
+                search()
+                embeddings.append(calls["embeddings"])
+            first, *later = embeddings
+            # The probes take two calls.
+            assert later == [first - 2, first - 2]
 
 
 @pytest.mark.statement("001-84")

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 class EngineBeside:
     """Do the work of an `Engine`, in a server once one has the library open.
 
-    `find` returns the server that has the library, and `owner` is the one that the settings name.
-    It stays with servers from then on: if it opened the library itself when the server stops, that
-    server could not be started again.
+    `find` returns the server that has the library. `owner` is the one that the settings name, and
+    `source` the collection that they name to be searched instead of the library, if any. It stays
+    with servers from then on: if it opened the library itself when the server stops, that server
+    could not be started again.
     """
 
     def __init__(
@@ -27,10 +28,12 @@ class EngineBeside:
         *,
         owner: str,
         max_bytes: int,
+        source: str = "",
         version: str = __version__,
     ) -> None:
         self._engine, self._find = engine, find
         self._owner, self._max_bytes, self._version = owner, max_bytes, version
+        self._source = source
         self._remote: RemoteEngine | None = None
         # Several threads may use one library.
         self._connecting = Lock()
@@ -69,5 +72,6 @@ class EngineBeside:
                 owner=self._owner,
                 version=self._version,
                 max_bytes=self._max_bytes,
+                source=self._source,
             )
         return self._remote

@@ -31,6 +31,18 @@ _REFUSALS = {one.code: one for one in (InvalidInputError, NotFoundError)}
 # Too slow, too many, not now.
 _LATER = (408, 429, 503)
 _REQUEST_ID = "X-Request-ID"
+# What goes to the collection that is searched instead of the library, if there is one.
+_SEARCHES = frozenset(
+    {
+        "search",
+        "retrieve",
+        "search_with_context",
+        "rag_search",
+        "find_file_by_name",
+        "chat",
+        "explain",
+    }
+)
 
 Told = Callable[[Any], None]
 
@@ -38,11 +50,12 @@ Told = Callable[[Any], None]
 class Line:
     """Send calls to the running server; `find` is asked each time, so a restarted one is picked up.
 
-    `version` is that of this process: a server of another version is not called.
+    `version` is that of this process: a server of another version is not called. Nor is one for a
+    search that searches something else than `source`, if that names a collection.
     """
 
-    def __init__(self, find: Callable[[], Running | None], version: str) -> None:
-        self._find, self._version = find, version
+    def __init__(self, find: Callable[[], Running | None], version: str, source: str = "") -> None:
+        self._find, self._version, self._source = find, version, source
         self._last: Running | None = find()
         # Ignore proxies: the server is local.
         self._client = httpx2.AsyncClient(timeout=None, trust_env=False)
@@ -118,6 +131,8 @@ class Line:
         """Where a call goes, and what tells that it may."""
         running = self._running()
         running.check(owner, self._version)
+        if name in _SEARCHES:
+            running.check_source(self._source)
         headers = {"Authorization": f"Bearer {running.secret}"}
         if request_id:
             headers[_REQUEST_ID] = request_id

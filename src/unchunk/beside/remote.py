@@ -59,7 +59,8 @@ _DELETED = 100
 class RemoteEngine:
     """Ask the server that `find` returns, and read the rest with `engine`.
 
-    `owner` is the one that the settings name; the server works for no other.
+    `owner` is the one that the settings name; the server works for no other. `source` is the
+    collection that they name to be searched instead of the library, if any.
     """
 
     def __init__(
@@ -70,8 +71,9 @@ class RemoteEngine:
         owner: str,
         version: str,
         max_bytes: int,
+        source: str = "",
     ) -> None:
-        self._engine, self._line = engine, Line(find, version)
+        self._engine, self._line = engine, Line(find, version, source)
         self._owner, self._max_bytes = owner, max_bytes
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the engine has

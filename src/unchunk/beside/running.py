@@ -29,13 +29,17 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - not to lis
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """`owner` is whose documents it works on for whoever shows its `secret`."""
+    """`owner` is whose documents it works on for whoever shows its `secret`.
+
+    `source` is the collection that it searches instead of the library, if any.
+    """
 
     url: str
     pid: int
     owner: OwnerId
     version: str
     secret: str = field(repr=False)
+    source: str = field(default="", repr=False)
 
     def check(self, owner: OwnerId, version: str) -> None:
         """Raise if it works for others, or in another way, than whoever asks it."""
@@ -50,6 +54,17 @@ class Running:
                 f"{where} is of version {self.version}, and this is {version}: restart the server"
             )
 
+    def check_source(self, source: str) -> None:
+        """Raise if a collection is to be searched, and the server does not search that one."""
+        if source and source != self.source:
+            theirs = "another collection" if self.source else "the library"
+            raise LibraryInUseError(
+                f"the server at {self.url} (pid {self.pid}) is using this library, and it searches"
+                f" {theirs}, not the collection that `chat_source` or CHUNKENIZER_API_URL names"
+                " here: search that with `unchunk search --collection` or"
+                " `unchunk.open_collection`, or restart the server with the same setting"
+            )
+
     def in_the_way(self, what: str) -> LibraryInUseError:
         return LibraryInUseError(
             f"{what} needs exclusive access, but a server is using this library ({self.url},"
@@ -60,13 +75,16 @@ class Running:
 class Notice:
     """What is told in the home, once the address is known."""
 
-    def __init__(self, home: Path, owner: OwnerId, version: str) -> None:
+    def __init__(self, home: Path, owner: OwnerId, version: str, source: str = "") -> None:
         self.secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
         self._path, self._owner, self._version = home / FILE, owner, version
+        self._source = source
         self._fd = -1
 
     def tell(self, address: str) -> None:
-        running = Running(_near(address), os.getpid(), self._owner, self._version, self.secret)
+        running = Running(
+            _near(address), os.getpid(), self._owner, self._version, self.secret, self._source
+        )
         beside = self._path.with_name(f".{FILE}.{uuid4().hex}")
         try:
             self._fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -61,6 +61,7 @@ class Options(TypedDict):
     owner_field: str
     cut: ChunkingStrategy | None
     vector: str
+    sparse_vector: str
     snippets: bool
     no_content: bool
     why: bool
@@ -154,6 +155,9 @@ def _cut(
 @click.option("--owner-field", default="", help="Which field tells whose a chunk is.")
 @click.option("--cut", callback=_cut, help="How they were cut, if known: '320/80 words'.")
 @click.option("--vector", default="", help="Which of a Qdrant collection's vectors, if several.")
+@click.option(
+    "--sparse-vector", default="", help="Which of its sparse vectors, if several are BM25."
+)
 @click.option("--snippets", is_flag=True, help="Show plain chunks, each by itself.")
 @click.option("--no-content", is_flag=True, help="List the documents without their text.")
 @click.option("--why", is_flag=True, help="Tell the plan, every score, and what was left out.")
@@ -232,10 +236,12 @@ def _check(options: Options) -> None:
         }
         if given := [name for name, is_given in clashes.items() if is_given]:
             raise click.UsageError(f"--snippets cannot be combined with {', '.join(given)}")
-    told = (options["named"], options["owner_field"], options["cut"], options["vector"])
-    if options["collection"] is None and (any(told) or options["fields"] != _FIELDS):
+    told = ("named", "owner_field", "cut", "vector", "sparse_vector")
+    is_told = any(map(options.get, told)) or options["fields"] != _FIELDS
+    if options["collection"] is None and is_told:
         raise click.UsageError(
-            "--fields, --field, --owner-field, --cut and --vector are for a --collection"
+            "--fields, --field, --owner-field, --cut, --vector and --sparse-vector are for a"
+            " --collection"
         )
 
 
@@ -263,6 +269,7 @@ def _collection(session: Session, place: str, options: Options) -> SynchronousEn
             owner_field=options["owner_field"],
             cut=options["cut"],
             vector=options["vector"],
+            sparse_vector=options["sparse_vector"],
         )
     )
 

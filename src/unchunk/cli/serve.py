@@ -60,7 +60,7 @@ def serve(
     # Requests are logged for programs and with --verbose; problems and questions always.
     is_told_all = session.is_verbose or settings.logs_are_json
     session.show_logs(INFO if is_told_all else WARNING, each_question=True)
-    notice = Notice(settings.home, settings.owner, __version__)
+    notice = Notice(settings.home, settings.owner, __version__, settings.answer_source)
     options = Options(
         settings.owner,
         host=host,

@@ -17,6 +17,7 @@ from unchunk.retrieval.snippets import Found
 
 _INDENT = "    "
 _NOTHING = "Nothing was found; list_documents tells what there is.\n"
+_NOT_IN_COLLECTION = "Nothing was found in the collection that is searched.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,12 @@ class Part:
     text: str
 
 
-def show_evidence(evidence: Evidence, *, with_content: bool) -> str:
+def show_evidence(evidence: Evidence, *, with_content: bool, of_collection: bool = False) -> str:
+    """`of_collection` says that no document of it is listed."""
     parts = [f"({one_line(note)})\n" for note in evidence.notes]
     parts.append(show(evidence.documents, show_content=with_content, with_ids=True))
     if not evidence.documents:
-        parts.append(_NOTHING)
+        parts.append(_NOT_IN_COLLECTION if of_collection else _NOTHING)
     for one in evidence.omitted if with_content else ():
         reason = one_line(one.reason)
         parts.append(f"\nLeft out of {one_line(one.name)}: {runs(one.chunks)}: {reason}\n")
@@ -45,12 +47,12 @@ def show_evidence(evidence: Evidence, *, with_content: bool) -> str:
     return "".join(parts)
 
 
-def show_found(found: Found, *, with_content: bool) -> str:
+def show_found(found: Found, *, with_content: bool, of_collection: bool = False) -> str:
     """Single chunks, each with its beginning."""
     parts = [f"({one_line(note)})\n" for note in found.notes]
     parts.append(show_hits(found.hits, show_content=with_content))
     if not found.hits:
-        parts.append(_NOTHING)
+        parts.append(_NOT_IN_COLLECTION if of_collection else _NOTHING)
     return "".join(parts)
 
 

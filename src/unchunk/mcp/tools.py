@@ -65,12 +65,12 @@ class Tool(Generic[A]):
 
 
 async def _rag_search(desk: Desk, given: RagSearch, _report: Report) -> str:
-    where = _where(given.folder)
+    where, of_collection = _where(given.folder), desk.engine.searches_elsewhere
     if not given.use_chunk_aware:
         found = await desk.engine.search(
             given.query, limit=given.limit, where=where, owner=desk.owner
         )
-        return show_found(found, with_content=given.show_content)
+        return show_found(found, with_content=given.show_content, of_collection=of_collection)
     evidence = await desk.engine.retrieve(
         given.query,
         where=where,
@@ -78,7 +78,7 @@ async def _rag_search(desk: Desk, given: RagSearch, _report: Report) -> str:
         owner=desk.owner,
         mode="passages",
     )
-    return show_evidence(evidence, with_content=given.show_content)
+    return show_evidence(evidence, with_content=given.show_content, of_collection=of_collection)
 
 
 async def _get_document(desk: Desk, given: GetDocument, _report: Report) -> str:

@@ -30,7 +30,12 @@ CACHE_SECONDS = 300.0
 _LONGEST = 24_000
 EVERYTHING = "everything is searched, because no named document could be identified"
 # What such a note speaks of may be over a moment later.
-_PASSING = ("searched by words only", "searched by meaning only", "not reranked")
+_PASSING = (
+    "searched by words only",
+    "searched by meaning only",
+    "not searched wider",
+    "not reranked",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +191,8 @@ class Asking:
 
         key = (owner, question, rewritten, mode, tuple(history), where, amount, tuple(include))
         evidence, _ = await self._once(key, ask)
-        return replace(evidence, notes=(*evidence.notes, *self._remarks()))
+        notes = (*evidence.notes, *self._remarks())
+        return replace(evidence, documents=tuple(map(_copied, evidence.documents)), notes=notes)
 
     async def open_document(
         self, document: DocumentId, *, where: Where, owner: OwnerId
@@ -206,7 +212,7 @@ class Asking:
             where = replace(where, media_types=(content_type,))
         found, _ = await self._passages(query, owner, where, amount)
         remarks = tuple(self._remarks())
-        return [replace(one, notes=(*one.notes, *remarks)) for one in found]
+        return [replace(_copied(one), notes=(*one.notes, *remarks)) for one in found]
 
     async def _passages(
         self, query: str, owner: OwnerId, where: Where, amount: Amount
@@ -269,6 +275,11 @@ def check_mode(mode: "Mode | None") -> None:
     if mode is not None and mode not in get_args(Mode):
         known = ", ".join(map(repr, get_args(Mode)))
         raise InvalidInputError(f"there is no mode {mode!r}: use {known}, or None")
+
+
+def _copied(document: "ReconstructedDocument") -> "ReconstructedDocument":
+    """The same for the caller, who may change its metadata: the cached document stays as it is."""
+    return replace(document, metadata=dict(document.metadata))
 
 
 def _has_tags(question: str) -> bool:

@@ -25,6 +25,7 @@ from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.fusion import Fusion, Ranking, best_first, by_rank
 from unchunk.retrieval.joining import Joined, Unplaced, join
 from unchunk.retrieval.shelf import (
+    DEPTH,
     NO_SCORE,
     Candidate,
     Card,
@@ -109,7 +110,9 @@ class ForeignShelf:
         among, nature = self._among(owner, where), self._source.nature
         if among.is_empty:
             return Ranked(())
-        near, worded, notes = await self._searched(text, owner, among, limit)
+        # One way alone is asked for no more than is wanted.
+        depth = max(limit, DEPTH) if self._searches_words else limit
+        near, worded, notes = await self._searched(text, owner, among, depth)
         near += self._own(await self._carried(text, among, also, near), owner)
         floor = nature.min_score if min_score is None else min_score
         # Its embedder is not calibrated: the words decide, also where only meaning was searched.
@@ -117,7 +120,7 @@ class ForeignShelf:
         if is_unknown:
             floor = NO_SCORE
         kept, dropped = [], []
-        for at, (chunk, ranked) in enumerate(self._ranked(near, worded, limit)):
+        for at, (chunk, ranked) in enumerate(self._ranked(near, worded, depth)):
             candidate, place, score = ranked, ranked.place, ranked.score
             if (place.document, place.chunk_index) not in also:
                 if at >= limit:
@@ -136,12 +139,16 @@ class ForeignShelf:
             notes += (f"{nature.name} cannot return neighbouring chunks",)
         return Ranked(tuple(kept), tuple(dict.fromkeys(notes)), tuple(dropped))
 
+    @property
+    def _searches_words(self) -> bool:
+        return isinstance(self._source, SearchesWords) and self._lexicon is not None
+
     async def _searched(
         self, text: str, owner: OwnerId, among: Among, limit: int
     ) -> tuple[list[ForeignChunk], list[ForeignChunk], tuple[str, ...]]:
         """What is near in meaning, and what has the words."""
         source, notes = self._source, tuple[str, ...]()
-        by_words = isinstance(source, SearchesWords) and self._lexicon is not None
+        by_words = self._searches_words
         try:
             near = await source.search(text, among, limit)
         except (ProviderUnavailableError, ProviderRefusedError) as error:

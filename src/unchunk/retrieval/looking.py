@@ -1,8 +1,6 @@
 """One search, from a question to drafts of documents: looked for, opened, weighed, grouped."""
 
 import asyncio
-import sys
-from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -131,26 +129,26 @@ class Looker:
     ) -> list[Candidate]:
         """Without those that mean too little and have not the question's words, either.
 
-        To look for words takes time: only who would have a place is looked at.
+        To look for words takes time: only chunks that would be shown are looked at.
         """
         kept: list[Candidate] = []
-        hits: Counter[DocumentId] = Counter()
+        hits: dict[DocumentId, list[int]] = {}
         for one in found:
-            document = one.place.document
+            document, index = one.place.document, one.place.chunk_index
             if one.below is not None:
-                has_place = hits[document] < (request.chunks_per_doc or sys.maxsize) and (
-                    document in hits or len(hits) < request.limit
-                )
                 text = _text(sheets, one.place) or ""
-                if not has_place:
-                    reason = _of_one(request) if document in hits else _BEYOND
+                reason = ""
+                if document not in hits and len(hits) >= request.limit:
+                    reason = _BEYOND
+                elif not _has_place(index, hits.get(document, []), request):
+                    reason = _of_one(request)
+                elif not any(self._shelf.has_words(it, text) for it in request.texts):
+                    reason = too_low(one.below)
+                if reason:
                     dropped.append(Dropped(one.place, one.score, reason))
                     continue
-                if not any(self._shelf.has_words(it, text) for it in request.texts):
-                    dropped.append(Dropped(one.place, one.score, too_low(one.below)))
-                    continue
                 one = replace(one, found_by="words")  # noqa: PLW2901
-            hits[document] += 1
+            hits.setdefault(document, []).append(index)
             kept.append(one)
         return kept
 
@@ -162,7 +160,11 @@ class Looker:
         is_crowded = len(found.candidates) >= depth and _CROWDED * len(documents) <= request.limit
         if is_crowded and request.chunks_per_doc is not None and request.depth is None:
             # A few long documents have all places, and so many documents were asked for.
-            found = await self._find_at(depth * _WIDER, request)
+            try:
+                return await self._find_at(depth * _WIDER, request)
+            except (ProviderUnavailableError, ProviderRefusedError) as error:
+                log("not searched wider: %s", error)
+                return replace(found, notes=(*found.notes, f"not searched wider: {error}"))
         return found
 
     async def _find_at(self, depth: int, request: Request) -> Ranked:
@@ -327,10 +329,10 @@ def _twins(
     documents: Iterable[DocumentId], sheets: Mapping[DocumentId, Sheet]
 ) -> dict[DocumentId, DocumentId]:
     """The documents that have the bytes of an earlier one, with that one."""
-    known: dict[object, DocumentId] = {}
+    known: dict[str, DocumentId] = {}
     twins = {}
     for document in documents:
-        checksum = sheets[document].metadata.get("checksum")
+        checksum = sheets[document].checksum
         if checksum and known.setdefault(checksum, document) != document:
             twins[document] = known[checksum]
     return twins
@@ -344,6 +346,12 @@ def _best(found: list[Candidate], request: Request, dropped: list[Dropped]) -> l
     beyond = counted[request.hits :] if request.hits is not None else []
     dropped += [Dropped(one.place, one.score, _TOO_MANY) for one in beyond]
     return [one for one in found if one not in beyond]
+
+
+def _has_place(index: int, hits: Sequence[int], request: Request) -> bool:
+    """Whether a chunk would be among the hits of its document, or shown beside these."""
+    most = request.chunks_per_doc
+    return most is None or len(hits) < most or index in wanted(hits[:most], None, request.reach)
 
 
 def _of_one(request: Request) -> str:

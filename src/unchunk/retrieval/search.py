@@ -19,6 +19,7 @@ from unchunk.ports import Catalog, Lexicon, OpenSpace
 from unchunk.retrieval.fusion import Fusion, best_first, by_rank
 from unchunk.retrieval.layouts import layouts_of, touches
 from unchunk.retrieval.shelf import (
+    DEPTH,
     EVERYWHERE,
     NO_SCORE,
     Candidate,
@@ -39,8 +40,6 @@ from unchunk.retrieval.sighting import MOST, SPARE, Asked, Seen, Sight, is_live
 from unchunk.retrieval.smoothing import smoothed
 from unchunk.telemetry import Telemetry
 
-# How far down each way is looked, however few are wanted: what both ways agree on may be deep.
-_DEPTH = 50
 # A chunk that means little to the embedder still counts if it has this much of the words.
 _WORDS = 0.5
 # Whose terms are at hand while they are answered.
@@ -90,7 +89,7 @@ class LibraryShelf:
         if within is None:
             return Ranked((), (_NOTHING_THERE,))
         asked = Asked(text, self._terms(text), within, await self._keys(within, also))
-        depth = max(limit, _DEPTH)
+        depth = max(limit, DEPTH)
         while True:
             seen = await self._sight.look(asked, depth)
             fused = self._fusion_of(seen)([it for one in seen for it in one.to_fuse(depth)])
@@ -394,6 +393,7 @@ def _sheet(opened: Opened, pages: tuple[int, int] | None) -> Sheet:
         },
         _metadata(document, version),
         length=version.text_length,
+        checksum=version.checksum,
     )
 
 

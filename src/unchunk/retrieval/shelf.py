@@ -51,6 +51,9 @@ class Where:
 
 
 EVERYWHERE = Where()
+# How many chunks are looked for by each of two ways, however few are wanted: what both ways agree
+# on may be far down in both.
+DEPTH = 50
 # Below every cosine.
 ANY_SCORE = -2.0
 # Above every cosine: of an embedder without a threshold, none says that a chunk matches.
@@ -154,7 +157,8 @@ class Sheet:
     """A document as its shelf knows it, with the chunks that were asked for and are there.
 
     The chunks' places are those of one text, so that neighbours join by slicing; where chunks
-    came without places, they were stitched first. `doubts` names joints that are not sure.
+    came without places, they were stitched first. `doubts` names joints that are not sure. Documents
+    of one `checksum` have the same bytes; that of somebody else's document is not known.
     """
 
     document: DocumentId
@@ -168,6 +172,7 @@ class Sheet:
     notes: tuple[str, ...] = ()
     length: int | None = None
     doubts: tuple[Doubt, ...] = ()
+    checksum: str = ""
 
 
 class Card(NamedTuple):

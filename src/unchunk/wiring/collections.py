@@ -39,13 +39,15 @@ async def open_collection(
     owner_field: str = "",
     cut: ChunkingStrategy | None = None,
     vector: str = "",
+    sparse_vector: str = "",
     telemetry: Telemetry | None = None,
 ) -> Collection:
     """Chunks that somebody else keeps, at `qdrant:URL#COLLECTION`, `qdrant:FOLDER#COLLECTION`,
     `chroma:FOLDER#COLLECTION`, `chroma:URL#COLLECTION` or `chunkenizer:URL`.
 
     `fields` names a preset, or tells which field holds what. `cut` is how the texts were cut, if
-    that is known. `vector` names one of a Qdrant collection's vectors, where there are several.
+    that is known. `vector` names one of a Qdrant collection's vectors, where there are several, and
+    `sparse_vector` one of its sparse vectors that is BM25.
     """
     check_place(place)
     kind, _, rest = place.partition(":")
@@ -78,6 +80,7 @@ async def open_collection(
                     api_key=key,
                     sample=not owner_field,
                     lexicon=lexicon,
+                    sparse_vector=sparse_vector or None,
                     cache_seconds=settings.search_cache_seconds,
                 )
             else:
@@ -124,18 +127,23 @@ async def collection_of_client(
     owner: OwnerId = "",
     cut: ChunkingStrategy | None = None,
     vector: str = "",
+    sparse_vector: str = "",
     language: str = "english",
     cache_seconds: float = CACHE_SECONDS,
     sparse: object = None,
 ) -> Collection:
     """A collection by the caller's own Qdrant client and embedding model, which are not closed.
 
-    `sparse` is a model for its sparse vectors, if there is one.
+    `sparse` is a model for its sparse vectors, if there is one, and `sparse_vector` names one of
+    them.
     """
     from unchunk.adapters.embed.given import embedder_over, sparse_query
     from unchunk.adapters.sources.qdrant import over_client
 
     embedder = RememberingEmbedder(await embedder_over(model, _MIN_SCORE))
+    if sparse is not None:
+        # A model that makes no sparse vectors is refused here: searches would go on without it.
+        await sparse_query(sparse, "text")
     lexicon, manner = lexicon_of(language), Manner(blend(_ALPHA))
     source = await over_client(
         client,
@@ -146,6 +154,7 @@ async def collection_of_client(
         sample=not owner_field,
         lexicon=lexicon,
         cache_seconds=cache_seconds,
+        sparse_vector=sparse_vector or None,
         sparse=None if sparse is None else partial(sparse_query, sparse),
     )
     shelf = ForeignShelf(
@@ -256,6 +265,7 @@ class ChatSource:
                     fields=settings.collection_fields,
                     owner_field=settings.collection_owner_field,
                     vector=settings.collection_vector,
+                    sparse_vector=settings.collection_sparse_vector,
                     telemetry=self._telemetry,
                 )
         except TimeoutError:

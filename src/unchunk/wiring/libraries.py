@@ -103,6 +103,7 @@ async def open_beside(settings: Settings) -> EngineBeside:
         partial(find, settings.home),
         owner=settings.owner,
         max_bytes=settings.max_bytes,
+        source=settings.answer_source,
     )
 
 

@@ -115,7 +115,10 @@ def chroma_client(where: str | Path) -> Iterator[Any]:
 
 
 class Chunkenizer:
-    """What a Chunkenizer keeps; `trick`, if set, answers in its place."""
+    """What a Chunkenizer keeps; `trick`, if set, answers in its place.
+
+    It refuses a `top_k` of more than `most`.
+    """
 
     def __init__(self, results: Sequence[Payload]) -> None:
         self.results = list(results)
@@ -123,6 +126,7 @@ class Chunkenizer:
         self.asked: list[Payload] = []
         self.trick: tuple[int, bytes] | None = None
         self.heeds_filters = True
+        self.most = 10_000
         self.delay = threading.Event()
         self.delay.set()
 
@@ -148,6 +152,8 @@ class Chunkenizer:
         self.delay.wait(10)
         if self.trick is not None:
             return self.trick
+        if request.get("top_k", 5) > self.most:
+            return 422, b'{"detail":"top_k is too large"}'
         (row,) = vectors([request["query"]])
         scored = sorted(zip(self.rows @ row, self.results, strict=False), key=lambda it: -it[0])
         found = [
@@ -157,6 +163,20 @@ class Chunkenizer:
         ][: request.get("top_k", 5)]
         reply = {"query": request["query"], "results": found, "total_results": len(found)}
         return 200, json.dumps(reply).encode()
+
+
+def as_result(payload: Payload) -> Payload:
+    """A chunk as document 001 has it, as a Chunkenizer answers it."""
+    own = ("parent_id", "mongo_id", "title", "content_type", "chunk_index", "content")
+    return {
+        "document_id": payload["parent_id"],
+        "document_name": payload["title"],
+        "content_type": payload["content_type"],
+        "chunk_index": payload["chunk_index"],
+        "chunk_text": payload["content"],
+        "token_count": 9,
+        "metadata": {name: it for name, it in payload.items() if name not in own},
+    }
 
 
 def _holds(result: Payload, filters: Payload) -> bool:

@@ -80,6 +80,28 @@ def test_for_several_documents_it_is_asked_several_times(
     play(scene)
 
 
+def test_it_is_asked_for_fewer_results_where_it_refuses_so_many(
+    kept: stores.Chunkenizer, url: str
+) -> None:
+    kept.most = 200
+
+    async def scene() -> None:
+        source = ChunkenizerSource(url)
+        for limit in (240, 300, 30):
+            assert len((await source.search("the tide", Among(), limit)).chunks) == 1
+        # What it refused once is not asked for again.
+        assert [one["top_k"] for one in kept.asked] == [240, 200, 200, 30]
+        kept.most = 0
+        with pytest.raises(ProviderRefusedError, match=r"answered 422.*top_k is too large"):
+            await source.search("the tide", Among(), 30)
+        kept.most = 200
+        await source.search("the tide", Among(), 300)
+        assert kept.asked[-1]["top_k"] == 200
+        await source.close()
+
+    play(scene)
+
+
 def test_more_than_a_few_searches_and_two_values_of_a_field_are_refused(url: str) -> None:
     async def scene() -> None:
         source = ChunkenizerSource(url)

@@ -19,6 +19,8 @@ from unchunk.ports.replies import TRANSIENT, asked_wait
 from unchunk.telemetry import trace_headers
 
 _SHOWN = 400
+# How a server says that a request is not as it would have it.
+NOT_UNDERSTOOD = frozenset({400, 413, 422})
 
 
 class NotUnderstoodError(ProviderRefusedError):
@@ -99,7 +101,7 @@ class Server:
             return NotFoundError(message)
         if status in (401, 403):
             return ProviderRefusedError(f"{message}; check the key")
-        refusal = NotUnderstoodError if status in (400, 413, 422) else ProviderRefusedError
+        refusal = NotUnderstoodError if status in NOT_UNDERSTOOD else ProviderRefusedError
         return refusal(f"{message}; check the URL")
 
 

@@ -9,8 +9,10 @@ from math import isfinite
 
 import httpx2
 
+from unchunk.adapters.sources.asking import NOT_UNDERSTOOD, NotUnderstoodError
 from unchunk.adapters.sources.fields import Fields
 from unchunk.adapters.sources.reading import Record, first_chunks, read
+from unchunk.adapters.sources.result_limit import ResultLimit
 from unchunk.domain import DocumentId
 from unchunk.errors import (
     InvalidInputError,
@@ -70,6 +72,7 @@ class ChunkenizerSource:
         self._key = key
         self._timeout = timeout
         self._client: httpx2.AsyncClient | None = None
+        self._limit = ResultLimit()
 
     @property
     def nature(self) -> SourceNature:
@@ -102,11 +105,15 @@ class ChunkenizerSource:
     async def results(
         self, question: str, limit: int, filters: Mapping[str, str | int | bool] | None = None
     ) -> list[dict[str, object]]:
-        """What the server answers, unread; see `plain_chunk`."""
+        """What the server answers, unread; see `plain_chunk`. Fewer if it refuses so many."""
         # Halves of characters cannot be sent.
         query = question.encode("utf-8", "replace").decode()
-        body = {"query": query, "top_k": limit, "filters": filters or None}
-        return await self._listed("POST", "search", "results", body)
+
+        async def ask(top_k: int) -> list[dict[str, object]]:
+            body = {"query": query, "top_k": top_k, "filters": filters or None}
+            return await self._listed("POST", "search", "results", body)
+
+        return await self._limit.search(limit, ask)
 
     async def fetch(
         self, wanted: Mapping[DocumentId, Sequence[int]], among: Among
@@ -186,7 +193,8 @@ class ChunkenizerSource:
         said = f"{self._where} answered {status}: {message or response.reason_phrase}"
         if status >= 500 or status in _BUSY:
             return ProviderUnavailableError(said)
-        return ProviderRefusedError(f"{said}; check the URL and the key")
+        refusal = NotUnderstoodError if status in NOT_UNDERSTOOD else ProviderRefusedError
+        return refusal(f"{said}; check the URL and the key")
 
 
 def plain_chunk(result: Mapping[str, object]) -> dict[str, object] | None:

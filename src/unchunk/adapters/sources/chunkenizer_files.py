@@ -8,17 +8,16 @@ with: they are the most alike.
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
-from unchunk.adapters.sources.asking import NotUnderstoodError, Server
-from unchunk.adapters.sources.bounds import Bounds, TooLongError
+from unchunk.adapters.sources.asking import Server
+from unchunk.adapters.sources.bounds import Bounds
 from unchunk.adapters.sources.characters import is_sound, sound
 from unchunk.adapters.sources.parts import Piece, part_of
 from unchunk.adapters.sources.patience import Watch
+from unchunk.adapters.sources.result_limit import MOST_RESULTS, ResultLimit
 from unchunk.errors import IntegrityError, NotFoundError
 from unchunk.ports import FieldValue, LostChunks, LostFile, LostStatus
 
 _REPLY, _PAGES, _PAGE = 64 * 1024 * 1024, 2_000, 1_000
-# As many as are asked for at once, each less if the server does not take it.
-_AT_ONCE = (10_000, 1_000, 200, 100, 50, 20, 5)
 _MOST_QUESTIONS = 200
 # What one takes beside its text.
 _PER_PIECE = 200
@@ -42,7 +41,7 @@ class ChunkenizerFiles:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._server = Server(url, "Chunkenizer", self._bounds, headers)
         self._counts: dict[str, int] = {}
-        self._at_once = list(_AT_ONCE)
+        self._limit = ResultLimit()
         self._heeds = True
 
     @property
@@ -112,16 +111,14 @@ class ChunkenizerFiles:
 
     async def _search(self, question: str, document: str, count: int) -> list[Piece]:
         """What is found of the document. Where filters are not heeded, it is among all others."""
-        while True:
-            top_k = min(count if count and self._heeds else _AT_ONCE[0], self._at_once[0])
+
+        async def ask(top_k: int) -> object:
             body = {"query": question, "top_k": top_k, "filters": {"doc_id": document}}
-            try:
-                reply = await self._server.ask("POST", "search", body)
-            except (NotUnderstoodError, TooLongError):
-                self._at_once = [most for most in self._at_once if most < top_k]
-                if not self._at_once:
-                    raise
-                continue
+            return await self._server.ask("POST", "search", body)
+
+        while True:
+            wanted = count if count and self._heeds else MOST_RESULTS
+            reply = await self._limit.search(wanted, ask)
             results = _listed(reply, "results", self.name)
             if self._heeds and any(one.get("document_id") != document for one in results):
                 self._heeds = False

@@ -46,6 +46,7 @@ async def open_qdrant(
     seconds: int = 30,
     sample: bool = True,
     lexicon: Lexicon | None = None,
+    sparse_vector: str | None = None,
     cache_seconds: float = CACHE_SECONDS,
 ) -> "QdrantSource":
     """The collection of a server, or of a local folder where `url` is a path.
@@ -63,6 +64,7 @@ async def open_qdrant(
             vector=vector,
             sample=sample,
             lexicon=lexicon,
+            sparse_vector=sparse_vector,
             cache_seconds=cache_seconds,
             owns_client=True,
         )
@@ -81,6 +83,7 @@ async def over_client(
     sample: bool = True,
     lexicon: Lexicon | None = None,
     sparse: SparseQuery | None = None,
+    sparse_vector: str | None = None,
     cache_seconds: float = CACHE_SECONDS,
     owns_client: bool = False,
 ) -> "QdrantSource":
@@ -89,9 +92,9 @@ async def over_client(
     Looks whether `embedder` can have made its vectors. For that one of the chunks is embedded,
     whosever it is, unless `sample` is false. `vector` names one of the collection's vectors,
     where there are several. With a `lexicon` it can be searched by words, too; `sparse` makes
-    the questions for its sparse vectors, where the lexicon's words are not those in there. Texts
-    that have to be read for that are read again after `cache_seconds`. The
-    embedder and, without `owns_client`, the client stay the caller's.
+    the questions for its sparse vectors, where the lexicon's words are not those in there, and
+    `sparse_vector` names one of them. Texts that have to be read for that are read again after
+    `cache_seconds`. The embedder and, without `owns_client`, the client stay the caller's.
     """
     where = f"the Qdrant collection {collection!r}"
     client = awaited(client)
@@ -119,6 +122,7 @@ async def over_client(
             some,
             lexicon,
             sparse,
+            sparse_vector=sparse_vector,
             cache_seconds=cache_seconds,
         ),
         owns_client=owns_client,

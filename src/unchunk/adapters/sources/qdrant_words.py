@@ -18,6 +18,7 @@ from unchunk.adapters.sources.words import (
     words_of,
 )
 from unchunk.domain import Terms
+from unchunk.errors import InvalidInputError
 from unchunk.ports import Among, Lexicon
 
 SparseQuery = Callable[[str], Awaitable[Terms]]
@@ -53,10 +54,20 @@ def words_by(
     lexicon: Lexicon | None,
     sparse: SparseQuery | None = None,
     *,
+    sparse_vector: str | None = None,
     cache_seconds: float = CACHE_SECONDS,
 ) -> Words | None:
-    """The best way there is to search a collection by words; None if there is no lexicon."""
-    if using := _sparse(info, sample, place.fields, lexicon, given=sparse is not None):
+    """The best way there is to search a collection by words; None if there is no lexicon.
+
+    `sparse_vector` names one of its sparse vectors, which is BM25 unless `sparse` is given.
+    """
+    if lexicon is None and sparse is None:
+        return None
+    names = sorted(info.config.params.sparse_vectors or {})
+    using = _named(names, sparse_vector, place.where, is_needed=sparse is not None)
+    if not using and lexicon is not None:
+        using = _like_ours(names, sample, place.fields, lexicon)
+    if using:
 
         async def by_lexicon(question: str) -> Terms:
             assert lexicon is not None, "its terms were compared"
@@ -83,24 +94,29 @@ def words_by(
     )
 
 
-def _sparse(
-    info: models.CollectionInfo,
-    sample: Sequence[models.Record],
-    fields: Fields,
-    lexicon: Lexicon | None,
-    *,
-    given: bool,
+def _named(names: Sequence[str], wanted: str | None, where: str, *, is_needed: bool) -> str:
+    """The sparse vector of that name, or the only one if one `is_needed`; empty if there is none."""
+    if wanted is not None and wanted in names:
+        return wanted
+    if wanted is None and not (is_needed and len(names) > 1):
+        return names[0] if is_needed and names else ""
+    wish = (
+        f"has no sparse vector {wanted!r}" if wanted is not None else "has several sparse vectors"
+    )
+    have = f"name one of {', '.join(map(repr, names))}" if names else "it has none"
+    raise InvalidInputError(f"{where} {wish}: {have}")
+
+
+def _like_ours(
+    names: Sequence[str], sample: Sequence[models.Record], fields: Fields, lexicon: Lexicon
 ) -> str:
-    """The sparse vector that a question can be compared with; empty if there is none."""
-    names = sorted(info.config.params.sparse_vectors or {})
-    if given:
-        return names[0] if names else ""
-    for name in names if lexicon is not None else ():
+    """The sparse vector that is BM25 over words like ours; empty if there is none."""
+    for name in names:
         shared = total = 0
         for record in sample:
             text = look_up(record.payload or {}, fields.text)
             vector = record.vector.get(name) if isinstance(record.vector, dict) else None
-            if isinstance(text, str) and isinstance(vector, models.SparseVector) and lexicon:
+            if isinstance(text, str) and isinstance(vector, models.SparseVector):
                 terms = set(lexicon.document(text).ids)
                 total += len(terms)
                 shared += len(terms.intersection(vector.indices))
