@@ -373,6 +373,29 @@ def test_too_much_is_cut_to_the_characters_and_the_log_says_so(tmp_path: Path) -
         assert found["usage"]["context_size"] <= 400
 
 
+@pytest.mark.statement("002-06", "002-07", "002-08")
+def test_the_limit_is_used_up_whatever_the_chunks_are_like(tmp_path: Path) -> None:
+    with service(tmp_path / "home") as running:
+        kept = running.chunks
+        kept.rows = kept.rows[:1].repeat(5, axis=0)
+        # Five of them take 7,300 characters with their citations.
+        text = "A night in the harbour costs 22 euros. " * 36
+        kept.results = [result(0, f"{at} {text}"[:1400], f"d{at}") for at in range(5)]
+        found = running.ask()
+        assert len(cited(running.context)) == 5
+        assert found["omitted"] == []
+        for text in (
+            "Harbour fees. " + ", ".join(f"berth {at} costs {at} euros" for at in range(400)),
+            "港口每晚的费用是二十二欧元，" * 700,
+            "ค่าธรรมเนียมท่าเรือ" * 500,
+            "aGFyYm91cg" * 900,
+        ):
+            kept.results = [result(0, text, "long"), result(1, "It costs 22 euros.", "short")]
+            found = running.ask()
+            assert "long:0" in cited(running.context)
+            assert 7900 < found["usage"]["context_size"] <= 8000
+
+
 def signature(stub: str) -> list[tuple[str, object]]:
     found: dict[str, Any] = {"List": list, "Dict": dict}
     exec(stub, found)  # noqa: S102 - as the document writes it

@@ -44,7 +44,7 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
     rewritten, warnings = await rewrite(parts, asked) if parts.manner.rewrite else ("", [])
     try:
         amount = within(_wanted(parts.manner.amount, asked.request), room, parts.model)
-        found = await _fitted(_search(parts, asked, rewritten), amount, room)
+        found = await _fitted(_search(parts, asked, rewritten), amount)
         found = replace(found, amount=amount)
     except InvalidInputError:
         raise
@@ -162,16 +162,17 @@ def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:
     return search
 
 
-async def _fitted(search: Search, amount: Amount, room: Room) -> Gathered:
-    """What is sent is longer than what was found, by names and citations; it fits nevertheless."""
-    evidence = await search(as_sent(amount, room))
+async def _fitted(search: Search, amount: Amount) -> Gathered:
+    """What is found, as far as it fits as it is sent."""
+    sent = as_sent(amount)
+    evidence = await search(sent)
     context = render(evidence.documents, evidence.disagreement)
-    budget, size = amount.budget, amount.measure(context.text)
-    if budget is None or size <= budget:
+    budget = amount.budget
+    if budget is None or amount.measure(context.text) <= budget:
         return Gathered(evidence, context)
-    # Small chunks or long ids: what stands around them is more than was thought.
-    plain = sum(amount.measure(one.full_content) for one in evidence.documents)
-    evidence = await search(replace(amount, budget=int(budget * plain / size)))
+    # What stands around all documents together is known only now.
+    over = amount.measure(context.text) - budget
+    evidence = await search(replace(sent, budget=(sent.budget or 0) - over))
     documents = list(evidence.documents)
     while amount.measure((context := render(documents, evidence.disagreement)).text) > budget:
         least = min(documents, key=lambda one: one.max_score)

@@ -263,7 +263,7 @@ class Retriever:
         )
         room = amount.budget
         if room is not None:
-            room -= sum(amount.measure(one.full_content) for one in whole)
+            room -= sum(map(amount.size, whole))
         shown = {one.document for one in whole}
         rest = [one for one in look.drafts if one.sheet.document not in shown]
         cited = {document for document, _ in plan.carried}
@@ -272,7 +272,7 @@ class Retriever:
             rest,
             reach=request.reach,
             budget=room,
-            measure=amount.measure,
+            size=amount.size,
             needed=amount.stop,
             tag=tag,
         )
