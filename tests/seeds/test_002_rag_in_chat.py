@@ -131,8 +131,8 @@ def test_the_latest_question_is_searched_for_and_the_chunks_go_to_the_model(
     chat: Service, route: str
 ) -> None:
     said = [
-        {"role": "user", "content": "Hello"},
-        {"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": "Who works the crane of the quay?"},
+        {"role": "assistant", "content": f"The harbour master alone [{ID}:7]."},
         {"role": "user", "content": NIGHT},
     ]
     reply = httpx2.post(f"{chat.url}{route}", json={"messages": said, **FREE}, timeout=60)
@@ -278,32 +278,51 @@ def test_a_log_for_programs_has_the_same_as_fields_and_the_defaults_are_the_docu
     assert running.chunks.asked[0]["top_k"] == 5
 
 
-@pytest.mark.statement("002-21", "002-22", "002-23")
+def rows(**wrong: object) -> tuple[int, bytes]:
+    """An answer of results that are all wrong in the same way."""
+    results = [{"score": 0.5} | result(at, "It costs 22 euros.") | wrong for at in range(3)]
+    return 200, json.dumps({"results": results}).encode()
+
+
+@pytest.mark.statement("002-21", "002-23")
+@pytest.mark.parametrize("route", ["/api/chat", "/api/chat/stream"])
 @pytest.mark.parametrize(
     ("trick", "level", "logged", "code"),
     [
         ((503, b"{}"), "WARNING", "Chunkenizer API unavailable, skipping RAG", "unavailable"),
-        ((200, b'{"results": []}'), "", "", "no-source"),
         ((200, b"<html>"), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
         ((200, b'{"results": 5}'), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
         ((404, b"{}"), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
+        (rows(chunk_text=""), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
+        (rows(chunk_index="0"), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
+        (rows(chunk_index=None), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
+        (rows(document_id=None), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
+        (rows(score=None), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
     ],
-    ids=["unavailable", "empty", "no JSON", "no results", "another server"],
+    ids=["unavailable", "no JSON", "no results", "another server", "no texts"]
+    + ["indices are text", "no indices", "no documents", "no scores"],
 )
 def test_without_chunks_the_chat_goes_on_without_a_context_and_the_log_says_why(
-    chat: Service, trick: tuple[int, bytes], level: str, logged: str, code: str
+    chat: Service, trick: tuple[int, bytes], level: str, logged: str, code: str, route: str
 ) -> None:
     chat.chunks.trick = trick
-    found = chat.ask()
-    assert found["answer"] == "The pilot boards at the outer buoy."
+    reply = httpx2.post(f"{chat.url}{route}", json={"message": NIGHT, **FREE}, timeout=60)
+    assert reply.status_code == 200, reply.text
+    if route.endswith("stream"):
+        events = parsed(reply.text)
+        answer, warnings = events[-1].data, [it.data for it in events if it.kind == "warning"]
+    else:
+        answer, warnings = reply.json(), reply.json()["warnings"]
+    assert answer["answer"] == "The pilot boards at the outer buoy."
     assert chat.sent == [{"role": "user", "content": NIGHT}]
-    codes = [one["code"] for one in found["warnings"]]
+    codes = [one["code"] for one in warnings]
     assert [one for one in codes if one.endswith(code)]
     assert len(codes) == len(set(codes))
-    lines = chat.lines(found["request_id"])
-    assert len([one for one in lines if "RAG retrieval" in one]) == 1
-    assert [one for one in lines if f" {level} " in one and logged in one] or not logged
-    assert len(lines) == (2 if logged else 1)
+    why, line = chat.lines(reply.headers["x-request-id"])
+    assert f" {level} " in why
+    assert logged in why
+    assert "rag_enabled=True top_k=3" in line
+    assert "context_size=0 chunks=0" in line
 
 
 @pytest.mark.statement("002-21")
@@ -318,6 +337,27 @@ def test_retrieve_chunks_gives_none_of_a_server_that_is_not_there(
     assert record.getMessage().startswith("Chunkenizer API unavailable, skipping RAG")
 
 
+@pytest.mark.statement("002-22", "002-24")
+def test_that_nothing_was_found_is_logged_and_not_where_it_had_no_room(tmp_path: Path) -> None:
+    logged = {"UNCHUNK_LOG_FORMAT": "json", "RAG_MAX_CONTEXT_CHARS": "60"}
+    with service(tmp_path / "home", **logged) as running:
+
+        def told() -> list[tuple[str, str]]:
+            job = running.ask()["request_id"]
+            eventually(lambda: f'"job": "{job}", "message": "RAG' in running.process.complained)
+            complained = running.process.complained
+            every = [json.loads(it) for it in complained.splitlines() if f'"{job}"' in it]
+            return [(it["level"], it["message"]) for it in every]
+
+        no_room = told()
+        running.chunks.trick = (200, b'{"results": []}')
+        nothing = told()
+    assert ("info", "No chunks found for query") in nothing
+    assert ("info", "No chunks found for query") not in no_room
+    [said] = [message for level, message in no_room if level == "warning"]
+    assert said.startswith("there was no room for all that was found: ")
+
+
 @pytest.mark.statement("002-22", "002-28")
 def test_where_nothing_is_found_it_is_said_and_strict_refuses(chat: Service) -> None:
     chat.chunks.trick = (200, b'{"results": []}')
@@ -325,8 +365,11 @@ def test_where_nothing_is_found_it_is_said_and_strict_refuses(chat: Service) -> 
     found = chat.ask(strict=True)
     assert found["finish"] == "refused"
     assert len(chat.model.asked) == asked
-    chat.ask()
+    assert found["answer"] == "Nothing was found in the documents that answers this."
+    found = chat.ask()
     assert len(chat.model.asked) == asked + 1
+    [warning] = found["warnings"]
+    assert warning["message"].startswith("no source was used. Nothing was found")
 
 
 @pytest.mark.statement("002-29")
@@ -345,6 +388,21 @@ def test_one_question_has_at_most_one_warning_of_each_kind(tmp_path: Path) -> No
     assert len(kinds) == len(set(kinds)) <= 3
     assert len([one for one in found["warnings"] if "share nothing" in one["message"]]) <= 1
     assert len(lines) == 1
+
+
+@pytest.mark.statement("002-07", "002-23", "002-29")
+def test_a_kind_of_wrong_result_is_said_once_however_many_there_are(chat: Service) -> None:
+    good = [{"score": 0.9} | result(at, f"Berth {at} costs 22 euros.") for at in range(0, 20, 2)]
+    wrong = [one | {"chunk_index": str(at)} for at, one in enumerate(good)]
+    chat.chunks.trick = 200, json.dumps({"results": [*good, *good, *wrong]}).encode()
+    found = chat.ask()
+    assert len(cited(chat.context)) == 3
+    several, odd = (one["message"] for one in found["warnings"] if one["code"] == "search")
+    assert "10 left out: another chunk has the same document and chunk index" in several
+    assert "10 left out: 'chunk_index' is no chunk index, such as '0'" in odd
+    error, _ = chat.lines(found["request_id"])
+    assert " ERROR " in error
+    assert len(error) < 500
 
 
 @pytest.mark.statement("002-06", "002-08", "002-24")

@@ -63,12 +63,12 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
         warnings.append(omitted)
         is_left_out = any(one.reason != TOO_LONG for one in evidence.omitted)
         log(omitted.message, level=logging.WARNING if is_left_out else logging.INFO)
-    if not evidence.documents and found.failure is None:
+    elif not evidence.documents and found.failure is None:
         log("No chunks found for query")
-    sent = found.context.text
     took = (perf_counter() - began) * 1000
-    log_question(parts, asked, len(sent), evidence, took=took)
-    return replace(found, size=size_of(sent, parts, room), warnings=tuple(warnings))
+    log_question(parts, asked, found, took=took)
+    size = size_of(found.context.text, parts, room)
+    return replace(found, size=size, warnings=tuple(warnings))
 
 
 def omission(evidence: Evidence) -> Warned | None:
@@ -95,22 +95,22 @@ def size_of(text: str, parts: ChatParts, room: Room) -> int:
 def log_question(
     parts: ChatParts,
     asked: Asked,
-    size: int = 0,
-    evidence: Evidence | None = None,
+    found: Gathered | None = None,
     *,
     took: float = 0.0,
 ) -> None:
-    """Log one line for a question; without `evidence`, one whose documents are not asked."""
+    """Log one line for a question; without `found`, one whose documents are not asked."""
     amount = _wanted(parts.manner.amount, asked.request)
-    documents = evidence.documents if evidence else ()
+    documents = found.evidence.documents if found else ()
+    context = found.context if found else render(())
     scores = sorted((it.score for one in documents for it in one.chunks), reverse=True)
     facts = {
         "request_id": asked.request_id or current_job() or "-",
-        "rag_enabled": evidence is not None,
+        "rag_enabled": found is not None,
         "top_k": amount.hits or amount.limit,
         "retrieval_time_ms": round(took, 2),
-        "context_size": size,
-        "chunks": len(scores),
+        "context_size": len(context.text),
+        "chunks": len(context.citations),
     }
     log(
         "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"

@@ -126,14 +126,15 @@ class Retriever:
         owner: OwnerId | None = None,
     ) -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
         """The same, with notes that say where it is less than it should be."""
-        check(query, amount or Amount())
-        request = self._request((query,), self._whose(owner), where, amount or Amount())
+        amount = amount or Amount()
+        check(query, amount)
+        request = self._request((query,), self._whose(owner), where, amount)
 
         async def once() -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
             look = await self._looker.look(request)
             found = select(look.drafts, reach=request.reach).documents
             differ = disagreements_told(look.disagreements, [one.document for one in found])
-            notes = (*look.notes, *doubts_told(look.doubts))
+            notes = (*look.notes, *self._lacking(look, amount), *doubts_told(look.doubts))
             if notes or differ:
                 told = (*notes, *filter(None, [differ]))
                 found = tuple(replace(one, notes=told) for one in found)
@@ -279,7 +280,8 @@ class Retriever:
         documents = tuple(_with_ways((*whole, *selected.documents), look.found))
         differ = disagreements_told(look.disagreements, [one.document for one in documents])
         doubts = (*look.doubts, *(it for one in sheets for it in one.doubts))
-        notes = [*look.notes, *(it for one in sheets for it in one.notes)]
+        notes = [*look.notes, *self._lacking(look, amount)]
+        notes += (it for one in sheets for it in one.notes)
         return Evidence(
             plan,
             documents,
@@ -406,6 +408,12 @@ class Retriever:
             adjacent_documents=amount.adjacent_documents,
             depth=amount.depth,
         )
+
+    def _lacking(self, look: Look, amount: Amount) -> tuple[str, ...]:
+        """What is wanted beside the hits and cannot be had."""
+        if self._shelf.fetches or not (amount.include_adjacent and look.found):
+            return ()
+        return ("the source cannot return neighbouring chunks",)
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:
         return self._owner if owner is None else owner

@@ -89,8 +89,11 @@ class ChunkenizerSource:
         results = [result for results in every for result in results]
         records = [Record("", *_flattened(one)) for one in results]
         scored = [record for record in records if record.score is not None]
+        if records and not scored:
+            raise ProviderRefusedError(f"no chunk of {self._where} can be used: they have no score")
         # The server does not show what it does not name in its answer.
-        found = read(scored, _ANSWER, among._replace(content_types=None), self._where)
+        shown = among._replace(content_types=None)
+        found = read(scored, _ANSWER, shown, self._where, can_map=False)
         notes = found.notes
         if len(scored) < len(records):
             notes += (f"{self._where}: {len(records) - len(scored)} left out: no score",)
@@ -120,7 +123,7 @@ class ChunkenizerSource:
             return []
         rows = await self._listed("GET", "documents", "documents")
         records = [Record(str(one.get("id") or ""), _described(one)) for one in rows]
-        return first_chunks(records, _LISTED, among, self._where)
+        return first_chunks(records, _LISTED, among, self._where, can_map=False)
 
     async def close(self) -> None:
         client, self._client = self._client, None
