@@ -680,6 +680,32 @@ def test_over_our_own_library_the_variables_limit_chunks_and_characters(
         unchunk.open().__enter__()
 
 
+@pytest.mark.statement("002-20", "002-27")
+def test_of_long_documents_so_many_chunks_are_sent_and_whole_ones_have_no_limit_of_chunks(
+    library_home: tuple[Path, ScriptedModel],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    home, model = library_home
+    caplog.set_level(logging.INFO)
+    monkeypatch.setenv("RAG_TOP_K", "3")
+    nights = (f"Night {at} in the harbour costs {at} euros. " + "It is dear. " * 9 for at in range(60))
+    (home.parent / "nights.md").write_text("\n\n".join(nights))
+
+    def sent(question: str) -> int:
+        caplog.clear()
+        library.ask(question)
+        context = str(model.asked[-1].body["messages"][-1]["content"]).partition("CONTEXT:")[2]
+        [line] = [one for one in caplog.messages if one.startswith("RAG retrieval")]
+        assert f"chunks={len(cited(context))} " in line
+        return len(cited(context))
+
+    with unchunk.open() as library:
+        library.add(home.parent / "nights.md")
+        assert sent("What does a night in the harbour cost?") == 3
+        assert sent("source:nights.md summarise") > 3
+
+
 @pytest.mark.statement("002-25")
 def test_the_documentation_says_how_it_works() -> None:
     docs = {path.name: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
