@@ -115,6 +115,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture
 def chat(served: Service) -> Iterator[Service]:
     served.chunks.asked.clear()
+    served.chunks.listings = 0
     yield served
     served.chunks.trick = None
     served.chunks.results = list(RESULTS)
@@ -170,6 +171,10 @@ def test_tags_narrow_the_search_of_a_chunkenizer(chat: Service) -> None:
         {"query": "What does it cost?", "top_k": 3, "filters": {"doc_id": "lamp"}}
     ]
     assert cited(chat.context) == ["lamp:4"]
+    assert chat.chunks.listings == 1
+    chat.chunks.asked.clear()
+    chat.ask("Compare source:lam.md with wat.md")
+    assert chat.chunks.listings == 2
     chat.chunks.asked.clear()
     chat.ask("Compare source:lam.md source:wat.md")
     asked = sorted((one["filters"]["doc_id"], one["query"]) for one in chat.chunks.asked)

@@ -32,6 +32,7 @@ from unchunk.retrieval.shelf import (
     Card,
     Dropped,
     FoundBy,
+    MovedError,
     Place,
     Sheet,
     Shelf,
@@ -163,14 +164,12 @@ class Retriever:
         """
         whose, amount = self._whose(owner), amount or Amount()
         check(question, amount)
+        listing = _Listing(self._shelf, whose)
         if may_have_blanks(question):
-            paths = [
-                path
-                for card in await self._shelf.cards(whose)
-                for path in (path_of(card), card.name)
-            ]
+            cards = await listing.cards()
+            paths = [path for card in cards for path in (path_of(card), card.name)]
             question = await asyncio.to_thread(with_quoted_tags, question, paths)
-        asked = await self._planned(question, history, whose)
+        asked = await self._planned(question, history, listing)
         if rewritten.strip():
             reasons = (*asked.reasons, "searched for as a model rewrote it")
             asked = replace(asked, search_text=rewritten.strip(), reasons=reasons)
@@ -181,14 +180,14 @@ class Retriever:
 
         async def once() -> Evidence:
             plan, notes = asked, list[str]()
-            named = await self._sources(plan, whose, notes)
+            named = await self._sources(plan, listing, notes)
             if plan.sources and not named:
-                plan = _insisted(await self._planned(plan.question, history, whose), mode)
+                plan = _insisted(await self._planned(plan.question, history, listing), mode)
                 if plan.question:
                     notes.append(
                         "everything is searched, because no named document could be identified"
                     )
-            in_question = await self._mentioned(plan.question, whose, where, notes)
+            in_question = await self._mentioned(plan.question, listing, where, notes)
             if in_question:
                 named = [*dict.fromkeys((*named, *in_question.values()))]
                 plan = _with_sources(plan, [*in_question], mode)
@@ -198,7 +197,11 @@ class Retriever:
                 also=tuple(dict.fromkeys((*include, *plan.carried))),
                 best=frozenset((*include, *_first_chunks(plan, amount))),
             )
-            evidence = await self._gather(plan, named, request, amount)
+            try:
+                evidence = await self._gather(plan, named, request, amount)
+            except MovedError:
+                listing.forget()
+                raise
             notes += _outside(named, evidence)
             return replace(evidence, notes=(*notes, *evidence.notes))
 
@@ -294,7 +297,9 @@ class Retriever:
             differ,
         )
 
-    async def _planned(self, question: str, history: Sequence[Turn], owner: OwnerId) -> QueryPlan:
+    async def _planned(
+        self, question: str, history: Sequence[Turn], listing: "_Listing"
+    ) -> QueryPlan:
         """Plan the question. Citations that did not come with the history are read from its text."""
         plan = self._analyzer.analyze(question, history)
         if not plan.follow_up or plan.carried:
@@ -302,7 +307,7 @@ class Retriever:
         turns = list(history[-READ_TURNS:])
         read = {at: citations_in(turns[at].content) for at in last_answers(turns)}
         if any(cited.sources for cited in read.values()):
-            by_name = await asyncio.to_thread(by_names, await self._shelf.cards(owner))
+            by_name = await asyncio.to_thread(by_names, await listing.cards())
         else:
             by_name = {}
         for at, cited in read.items():
@@ -325,13 +330,13 @@ class Retriever:
         return replace(plan, search_text=found[-1] if found else ""), found
 
     async def _mentioned(
-        self, question: str, owner: OwnerId, where: Where, notes: list[str]
+        self, question: str, listing: "_Listing", where: Where, notes: list[str]
     ) -> dict[str, Card]:
         """The documents whose file names stand in the question."""
         if not may_mention(question):
             return {}
         try:
-            cards = await self._shelf.cards(owner)
+            cards = await listing.cards()
         except (ProviderRefusedError, ProviderUnavailableError) as error:
             # The name of a file is only a hint: the question can be searched for as it is.
             notes.append(f"no file name in the question was looked up: {error}")
@@ -340,11 +345,13 @@ class Retriever:
         notes += unclear
         return found
 
-    async def _sources(self, plan: QueryPlan, owner: OwnerId, notes: list[str]) -> list[Card]:
+    async def _sources(
+        self, plan: QueryPlan, listing: "_Listing", notes: list[str]
+    ) -> list[Card]:
         """The documents that the question names; what cannot be told is noted, not guessed."""
         if not plan.sources:
             return []
-        cards = await self._shelf.cards(owner)
+        cards = await listing.cards()
         chosen: dict[DocumentId, Card] = {}
         for name in plan.sources:
             match _named(name, cards):
@@ -417,6 +424,23 @@ class Retriever:
 
     def _whose(self, owner: OwnerId | None) -> OwnerId:
         return self._owner if owner is None else owner
+
+
+class _Listing:
+    """An owner's documents, which a question asks the shelf for once."""
+
+    def __init__(self, shelf: Shelf, owner: OwnerId) -> None:
+        self._shelf, self._owner = shelf, owner
+        self._known: list[Card] | None = None
+
+    async def cards(self) -> list[Card]:
+        if self._known is None:
+            self._known = await self._shelf.cards(self._owner)
+        return self._known
+
+    def forget(self) -> None:
+        """Ask again next time: a document was written anew."""
+        self._known = None
 
 
 def _with_ways(
