@@ -345,9 +345,7 @@ class Retriever:
         notes += unclear
         return found
 
-    async def _sources(
-        self, plan: QueryPlan, listing: "_Listing", notes: list[str]
-    ) -> list[Card]:
+    async def _sources(self, plan: QueryPlan, listing: "_Listing", notes: list[str]) -> list[Card]:
         """The documents that the question names; what cannot be told is noted, not guessed."""
         if not plan.sources:
             return []

@@ -50,6 +50,19 @@ _LONGEST_MESSAGE = 300
 _MOST_SEARCHES = 8
 
 
+def check_url(url: str) -> httpx2.URL:
+    """Refuse what cannot be the address of a server."""
+    try:
+        parts = httpx2.URL(url)
+    except httpx2.InvalidURL as error:
+        raise InvalidSettingError(f"the Chunkenizer URL {url!r} is not a URL: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.host:
+        raise InvalidSettingError(
+            f"the Chunkenizer URL {url!r} is not a server URL: use http://HOST:PORT"
+        )
+    return parts
+
+
 class ChunkenizerSource:
     """`ChunkSource` over a server, which embeds questions itself. Connects at first use.
 
@@ -58,12 +71,7 @@ class ChunkenizerSource:
     """
 
     def __init__(self, url: str, *, key: str = "", timeout: float = 10.0) -> None:
-        try:
-            parts = httpx2.URL(url)
-        except httpx2.InvalidURL as error:
-            raise InvalidSettingError(f"{url!r} is not a URL: {error}") from error
-        if parts.scheme not in ("http", "https") or not parts.host:
-            raise InvalidSettingError(f"{url!r} is not a server URL: use http://HOST:PORT")
+        parts = check_url(url)
         self._url = url.rstrip("/")
         # Without a password that may stand in it.
         self._where = f"Chunkenizer at {parts.copy_with(userinfo=b'')}"
