@@ -2,10 +2,11 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from unchunk.errors import IntegrityError, InvalidInputError
@@ -25,7 +26,7 @@ _STATUS: Mapping[LostStatus, str] = {"ready": "completed", "in progress": "in_pr
 
 @dataclass
 class RAGTextRetrievalParams:
-    """What to retrieve, and how; `only_these_filenames` holds names or ids, or nothing for all.
+    """What to retrieve, and how; `only_these_filenames` holds names or ids, or is one; empty is all.
 
     `calibrate="first-pair"` measures the overlap of the first two chunks and removes as much from
     all others, as was first specified; it is wrong for nearly all files that were cut by tokens.
@@ -33,8 +34,8 @@ class RAGTextRetrievalParams:
     """
 
     vector_store_id: str
-    only_these_filenames: list[str] = field(default_factory=list)
-    output_folder: str = "./output"
+    only_these_filenames: Sequence[str] | None = field(default_factory=list)
+    output_folder: str | PathLike[str] = "./output"
     output_suffix: str = ".reconstructed.md"
     log_headers: bool = True
     calibrate: Calibrate = "each-joint"
@@ -175,10 +176,11 @@ def _described(file: LostFile) -> VectorStoreFile:
 async def _retrieved(
     store: LostFiles, params: RAGTextRetrievalParams
 ) -> list[ReconstructionResult]:
+    only = params.only_these_filenames or ()
     request = Rescue(
-        output=params.output_folder,
+        output=fspath(params.output_folder),
         suffix=params.output_suffix,
-        only=tuple(params.only_these_filenames),
+        only=(only,) if isinstance(only, str) else tuple(only),
         calibrate=params.calibrate,
         verify=params.verify,
     )

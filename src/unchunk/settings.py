@@ -152,6 +152,12 @@ class Settings:
         return self.chat_source or chunkenizer
 
     @property
+    def answering_chunkenizer(self) -> str:
+        """The URL of the Chunkenizer that answers come from; empty: they come from elsewhere."""
+        kind, _, url = self.answer_source.partition(":")
+        return (url or self.chunkenizer_url or CHUNKENIZER) if kind == "chunkenizer" else ""
+
+    @property
     def logs_are_json(self) -> bool:
         if self.log_format not in ("text", "json"):
             raise InvalidSettingError(f"log_format {self.log_format!r} is neither text nor json")

@@ -79,7 +79,7 @@ def test_a_chunk_resolves_to_its_range_pages_headings_and_name() -> None:
 def test_a_chunk_that_was_cut_short_resolves_to_the_part_that_was_sent() -> None:
     text, spans = even(2, length=400)
     sheet = sheet_of(text, spans)
-    cut = beginning(sheet, 1, {1: 0.5}, "", lambda shown: len(shown) <= 200)
+    cut = beginning(sheet, 1, {1: 0.5}, "", lambda one: len(one.full_content) <= 200)
     assert cut is not None
     found = Sent([cut]).resolve(sheet.document, 1)
     assert (found.start, found.end) == (400, 400 + len(cut.passages[0].text))

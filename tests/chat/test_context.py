@@ -157,7 +157,7 @@ def test_gaps_pages_and_headings_stand_where_they_belong() -> None:
 
 def test_a_chunk_that_was_cut_says_so_behind_its_citation() -> None:
     text, spans = even(1, 400)
-    cut = beginning(sheet_of(text, spans), 0, {0: 1.0}, "", lambda it: len(it) <= 200)
+    cut = beginning(sheet_of(text, spans), 0, {0: 1.0}, "", lambda it: len(it.full_content) <= 200)
     assert cut is not None
     shown = render([cut]).text
     assert shown.endswith("[id-report.txt:0] \n[... rest of chunk 0 omitted ...]\nevidence>>>")

@@ -480,6 +480,9 @@ def test_a_template_of_ones_own_is_a_file_in_the_home(room: Room) -> None:
         {"chat_max_tokens": -1},
         {"chat_timeout": float("nan")},
         {"chat_source": "nonsense:x"},
+        {"chat_source": "chunkenizer:localhost:8000"},
+        {"chunkenizer_url": "localhost:8000"},
+        {"chunkenizer_url": "http://"},
         {"top_k": 0},
         {"template": "sonnet"},
         {"max_context_chars": -1},
@@ -497,10 +500,8 @@ def test_settings_that_make_no_sense_are_refused_when_the_library_is_opened(
         asyncio.run(opened())
 
 
-@pytest.mark.parametrize(("size", "searches"), [(800, 1), (60, 2)])
-def test_a_budget_that_binds_costs_no_second_search_with_chunks_of_the_usual_size(
-    room: Room, size: int, searches: int
-) -> None:
+@pytest.mark.parametrize("size", [800, 60])
+def test_a_budget_that_binds_costs_no_second_search(room: Room, size: int) -> None:
     async def ask(engine: Engine) -> int:
         await engine.add(room.home.file("long.txt", many_nights(300)))
         found = gather(await events_of(engine, f"{NIGHT} source:long.txt"))
@@ -508,7 +509,18 @@ def test_a_budget_that_binds_costs_no_second_search_with_chunks_of_the_usual_siz
         assert 2000 < found.usage.context_size <= 3000
         return (await engine.counts()).counters["searches"]
 
-    assert room.run(ask, chunk_size=size, max_context_chars=3000) == searches
+    assert room.run(ask, chunk_size=size, max_context_chars=3000) == 1
+
+
+def test_a_context_of_exactly_the_limit_is_sent(room: Room) -> None:
+    def size(limit: int) -> int:
+        found = room.answer(NIGHT, max_context_chars=limit)
+        assert found.usage is not None
+        return found.usage.context_size
+
+    whole = size(8000)
+    assert size(whole) == whole
+    assert 0 < size(whole - 1) < whole
 
 
 def test_what_was_found_and_does_not_fit_is_not_said_to_be_missing(room: Room) -> None:

@@ -176,9 +176,9 @@ def test_what_is_no_client_is_refused(tmp_path: Path) -> None:
         retrieve_and_reconstruct_files("sk-key", wanted(tmp_path))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("only", [["notes.md"], ["file-2"], ["notes.md", "file-2"]])
+@pytest.mark.parametrize("only", [["notes.md"], ["file-2"], ["notes.md", "file-2"], "notes.md"])
 def test_files_are_chosen_by_name_or_id(
-    server: VectorStores, client: OpenAI, tmp_path: Path, only: list[str]
+    server: VectorStores, client: OpenAI, tmp_path: Path, only: list[str] | str
 ) -> None:
     three_files(server)
     done = retrieve_and_reconstruct_files(client, wanted(tmp_path, only_these_filenames=only))
@@ -188,6 +188,16 @@ def test_files_are_chosen_by_name_or_id(
         "notes.md.reconstructed.md",
         "recovery.json",
     }
+
+
+def test_the_folder_may_be_a_path_and_no_names_mean_all_files(
+    server: VectorStores, client: OpenAI, tmp_path: Path
+) -> None:
+    three_files(server)
+    options = RAGTextRetrievalParams(STORE, only_these_filenames=None, output_folder=tmp_path)
+    done = retrieve_and_reconstruct_files(client, options)
+    assert sorted(one.original_file_id for one in done) == ["file-1", "file-2", "file-3"]
+    assert all(Path(one.output_path).parent == tmp_path for one in done)
 
 
 def test_files_are_chosen_by_the_name_among_their_attributes_too(

@@ -191,8 +191,11 @@ MEASURES: list[Callable[[str], int]] = [len, awkward]
 def test_what_is_shown_never_exceeds_the_budget(
     drafts: list[Draft], budget: int, measure: Callable[[str], int]
 ) -> None:
-    shown = select(drafts, budget=budget, measure=measure).documents
-    assert sum(measure(one.full_content) for one in shown) <= budget or not shown
+    def size(one: ReconstructedDocument) -> int:
+        return measure(one.full_content)
+
+    shown = select(drafts, budget=budget, size=size).documents
+    assert sum(map(size, shown)) <= budget or not shown
 
 
 @given(searches(), st.integers(0, 400))
@@ -319,9 +322,42 @@ def test_where_no_sentence_fits_it_is_cut_behind_a_word() -> None:
     text = "a sentence without any end that goes on and on and on and on and on"
     draft = draft_of((text, [Span(0, len(text))]), {0: 0.9})
     (document,) = select([draft], budget=60).documents
-    assert document.passages[0].text == "a sentence without any "
+    assert document.passages[0].text == "a sentence without any end"
     # A word or two say nothing.
     assert select([draft], budget=50).documents == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fees. " + "berth by berth, " * 40,
+        "Fees of the year. " + "x" * 600,
+        "港口每晚的费用是二十二欧元，" * 40,
+        "ค่าธรรมเนียมท่าเรือ" * 40,
+        "1,2,3;" * 100,
+    ],
+    ids=["sentence", "base64", "Chinese", "Thai", "CSV"],
+)
+def test_a_cut_hit_uses_most_of_the_room_whatever_its_text_is_like(text: str) -> None:
+    drafts = [
+        draft_of((text, [Span(0, len(text))]), {0: 0.9}),
+        draft_of(even(1, 40), {0: 0.5}, {0: 0.5}, name="b.txt"),
+    ]
+    selected = select(drafts, budget=300)
+    (document,) = selected.documents
+    assert document.name == "a.txt"
+    assert 240 < len(document.full_content) <= 300
+    assert [one.name for one in selected.omitted] == ["a.txt", "b.txt"]
+
+
+def test_where_the_best_hit_cannot_even_be_cut_the_next_one_that_fits_is_shown() -> None:
+    drafts = [
+        draft_of(even(1, 400), {0: 0.9}),
+        draft_of(even(1, 40), {0: 0.5}, {0: 0.5}, name="b.txt"),
+    ]
+    selected = select(drafts, budget=45)
+    assert [one.name for one in selected.documents] == ["b.txt"]
+    assert [(one.name, one.reason) for one in selected.omitted] == [("a.txt", NO_ROOM)]
 
 
 def test_where_nothing_fits_nothing_is_shown_and_all_is_listed() -> None:
@@ -373,13 +409,13 @@ def test_tokens_are_counted_a_few_times_per_document_and_the_budget_is_used(shar
     whole = sum(tokens(one.full_content) for one in select(drafts).documents)
     calls = 0
 
-    def counting(text: str) -> int:
+    def counting(document: ReconstructedDocument) -> int:
         nonlocal calls
         calls += 1
-        return tokens(text)
+        return tokens(document.full_content)
 
     budget = int(whole * share)
-    shown = select(drafts, budget=budget, measure=counting).documents
+    shown = select(drafts, budget=budget, size=counting).documents
     used = sum(tokens(one.full_content) for one in shown)
     assert calls <= 40
     # At most about one chunk, which is what did not fit, is left of the budget.

@@ -25,6 +25,7 @@ from cli.terminals import Piped, environment, piped
 from corpus import ROOT
 from seed_documents import code_block, document, needs_documents
 from server.scripted import eventually, parsed
+from servers import free_ports
 from unchunk.settings import load
 
 ID = "550e8400-e29b-41d4-a716-446655440000"
@@ -115,6 +116,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture
 def chat(served: Service) -> Iterator[Service]:
     served.chunks.asked.clear()
+    served.chunks.listings = 0
     yield served
     served.chunks.trick = None
     served.chunks.results = list(RESULTS)
@@ -131,8 +133,8 @@ def test_the_latest_question_is_searched_for_and_the_chunks_go_to_the_model(
     chat: Service, route: str
 ) -> None:
     said = [
-        {"role": "user", "content": "Hello"},
-        {"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": "Who works the crane of the quay?"},
+        {"role": "assistant", "content": f"The harbour master alone [{ID}:7]."},
         {"role": "user", "content": NIGHT},
     ]
     reply = httpx2.post(f"{chat.url}{route}", json={"messages": said, **FREE}, timeout=60)
@@ -170,6 +172,10 @@ def test_tags_narrow_the_search_of_a_chunkenizer(chat: Service) -> None:
         {"query": "What does it cost?", "top_k": 3, "filters": {"doc_id": "lamp"}}
     ]
     assert cited(chat.context) == ["lamp:4"]
+    assert chat.chunks.listings == 1
+    chat.chunks.asked.clear()
+    chat.ask("Compare source:lam.md with wat.md")
+    assert chat.chunks.listings == 2
     chat.chunks.asked.clear()
     chat.ask("Compare source:lam.md source:wat.md")
     asked = sorted((one["filters"]["doc_id"], one["query"]) for one in chat.chunks.asked)
@@ -278,32 +284,52 @@ def test_a_log_for_programs_has_the_same_as_fields_and_the_defaults_are_the_docu
     assert running.chunks.asked[0]["top_k"] == 5
 
 
-@pytest.mark.statement("002-21", "002-22", "002-23")
-@pytest.mark.parametrize(
-    ("trick", "level", "logged", "code"),
-    [
-        ((503, b"{}"), "WARNING", "Chunkenizer API unavailable, skipping RAG", "unavailable"),
-        ((200, b'{"results": []}'), "", "", "no-source"),
-        ((200, b"<html>"), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
-        ((200, b'{"results": 5}'), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
-        ((404, b"{}"), "ERROR", "Invalid response from Chunkenizer", "unavailable"),
-    ],
-    ids=["unavailable", "empty", "no JSON", "no results", "another server"],
-)
+def rows(**wrong: object) -> tuple[int, bytes]:
+    """An answer of results that are all wrong in the same way."""
+    results = [{"score": 0.5} | result(at, "It costs 22 euros.") | wrong for at in range(3)]
+    return 200, json.dumps({"results": results}).encode()
+
+
+UNUSABLE: dict[str, tuple[int, bytes]] = {
+    "no JSON": (200, b"<html>"),
+    "no results": (200, b'{"results": 5}'),
+    "another server": (404, b"{}"),
+    "no texts": rows(chunk_text=""),
+    "indices are text": rows(chunk_index="0"),
+    "no indices": rows(chunk_index=None),
+    "no documents": rows(document_id=None),
+    "no scores": rows(score=None),
+}
+
+
+@pytest.mark.statement("002-21", "002-23")
+@pytest.mark.parametrize("route", ["/api/chat", "/api/chat/stream"])
+@pytest.mark.parametrize("name", ["unavailable", *UNUSABLE])
 def test_without_chunks_the_chat_goes_on_without_a_context_and_the_log_says_why(
-    chat: Service, trick: tuple[int, bytes], level: str, logged: str, code: str
+    chat: Service, name: str, route: str
 ) -> None:
-    chat.chunks.trick = trick
-    found = chat.ask()
-    assert found["answer"] == "The pilot boards at the outer buoy."
+    chat.chunks.trick = UNUSABLE.get(name, (503, b"{}"))
+    reply = httpx2.post(f"{chat.url}{route}", json={"message": NIGHT, **FREE}, timeout=60)
+    assert reply.status_code == 200, reply.text
+    if route.endswith("stream"):
+        events = parsed(reply.text)
+        answer, warnings = events[-1].data, [it.data for it in events if it.kind == "warning"]
+    else:
+        answer, warnings = reply.json(), reply.json()["warnings"]
+    assert answer["answer"] == "The pilot boards at the outer buoy."
     assert chat.sent == [{"role": "user", "content": NIGHT}]
-    codes = [one["code"] for one in found["warnings"]]
-    assert [one for one in codes if one.endswith(code)]
+    codes = [str(one["code"]) for one in warnings]
+    assert "search-unavailable" in codes
     assert len(codes) == len(set(codes))
-    lines = chat.lines(found["request_id"])
-    assert len([one for one in lines if "RAG retrieval" in one]) == 1
-    assert [one for one in lines if f" {level} " in one and logged in one] or not logged
-    assert len(lines) == (2 if logged else 1)
+    why, line = chat.lines(reply.headers["x-request-id"])
+    if name in UNUSABLE:
+        assert " ERROR " in why
+        assert "Invalid response from Chunkenizer" in why
+    else:
+        assert " WARNING " in why
+        assert "Chunkenizer API unavailable, skipping RAG" in why
+    assert "rag_enabled=True top_k=3" in line
+    assert "context_size=0 chunks=0" in line
 
 
 @pytest.mark.statement("002-21")
@@ -318,6 +344,27 @@ def test_retrieve_chunks_gives_none_of_a_server_that_is_not_there(
     assert record.getMessage().startswith("Chunkenizer API unavailable, skipping RAG")
 
 
+@pytest.mark.statement("002-22", "002-24")
+def test_that_nothing_was_found_is_logged_and_not_where_it_had_no_room(tmp_path: Path) -> None:
+    logged = {"UNCHUNK_LOG_FORMAT": "json", "RAG_MAX_CONTEXT_CHARS": "60"}
+    with service(tmp_path / "home", **logged) as running:
+
+        def told() -> list[tuple[str, str]]:
+            job = running.ask()["request_id"]
+            eventually(lambda: f'"job": "{job}", "message": "RAG' in running.process.complained)
+            complained = running.process.complained
+            every = [json.loads(it) for it in complained.splitlines() if f'"{job}"' in it]
+            return [(it["level"], it["message"]) for it in every]
+
+        no_room = told()
+        running.chunks.trick = (200, b'{"results": []}')
+        nothing = told()
+    assert ("info", "No chunks found for query") in nothing
+    assert ("info", "No chunks found for query") not in no_room
+    [said] = [message for level, message in no_room if level == "warning"]
+    assert said.startswith("there was no room for all that was found: ")
+
+
 @pytest.mark.statement("002-22", "002-28")
 def test_where_nothing_is_found_it_is_said_and_strict_refuses(chat: Service) -> None:
     chat.chunks.trick = (200, b'{"results": []}')
@@ -325,8 +372,11 @@ def test_where_nothing_is_found_it_is_said_and_strict_refuses(chat: Service) -> 
     found = chat.ask(strict=True)
     assert found["finish"] == "refused"
     assert len(chat.model.asked) == asked
-    chat.ask()
+    assert found["answer"] == "Nothing was found in the documents that answers this."
+    found = chat.ask()
     assert len(chat.model.asked) == asked + 1
+    [warning] = found["warnings"]
+    assert warning["message"].startswith("no source was used. Nothing was found")
 
 
 @pytest.mark.statement("002-29")
@@ -345,6 +395,21 @@ def test_one_question_has_at_most_one_warning_of_each_kind(tmp_path: Path) -> No
     assert len(kinds) == len(set(kinds)) <= 3
     assert len([one for one in found["warnings"] if "share nothing" in one["message"]]) <= 1
     assert len(lines) == 1
+
+
+@pytest.mark.statement("002-07", "002-23", "002-29")
+def test_a_kind_of_wrong_result_is_said_once_however_many_there_are(chat: Service) -> None:
+    good = [{"score": 0.9} | result(at, f"Berth {at} costs 22 euros.") for at in range(0, 20, 2)]
+    wrong = [one | {"chunk_index": str(at)} for at, one in enumerate(good)]
+    chat.chunks.trick = 200, json.dumps({"results": [*good, *good, *wrong]}).encode()
+    found = chat.ask()
+    assert len(cited(chat.context)) == 3
+    several, odd = (one["message"] for one in found["warnings"] if one["code"] == "search")
+    assert "10 left out: another chunk has the same document and chunk index" in several
+    assert "10 left out: 'chunk_index' is no chunk index, such as '0'" in odd
+    error, _ = chat.lines(found["request_id"])
+    assert " ERROR " in error
+    assert len(error) < 500
 
 
 @pytest.mark.statement("002-06", "002-08", "002-24")
@@ -371,6 +436,29 @@ def test_too_much_is_cut_to_the_characters_and_the_log_says_so(tmp_path: Path) -
         assert cited(running.context) == ["long:0"]
         assert "rest of chunk 0 omitted" in running.context
         assert found["usage"]["context_size"] <= 400
+
+
+@pytest.mark.statement("002-06", "002-07", "002-08")
+def test_the_limit_is_used_up_whatever_the_chunks_are_like(tmp_path: Path) -> None:
+    with service(tmp_path / "home") as running:
+        kept = running.chunks
+        kept.rows = kept.rows[:1].repeat(5, axis=0)
+        # Five of them take 7,300 characters with their citations.
+        text = "A night in the harbour costs 22 euros. " * 36
+        kept.results = [result(0, f"{at} {text}"[:1400], f"d{at}") for at in range(5)]
+        found = running.ask()
+        assert len(cited(running.context)) == 5
+        assert found["omitted"] == []
+        for text in (
+            "Harbour fees. " + ", ".join(f"berth {at} costs {at} euros" for at in range(400)),
+            "港口每晚的费用是二十二欧元，" * 700,
+            "ค่าธรรมเนียมท่าเรือ" * 500,
+            "aGFyYm91cg" * 900,
+        ):
+            kept.results = [result(0, text, "long"), result(1, "It costs 22 euros.", "short")]
+            found = running.ask()
+            assert "long:0" in cited(running.context)
+            assert 7900 < found["usage"]["context_size"] <= 8000
 
 
 def signature(stub: str) -> list[tuple[str, object]]:
@@ -573,6 +661,27 @@ def test_the_command_that_asks_asks_chunkenizer_too(
     assert model.asked
 
 
+@pytest.mark.statement("002-26")
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("localhost:{port}", "is not a server URL: use http://HOST:PORT"),
+        ("http://localhost:{port}", "is the address of this server itself"),
+        ("http://127.0.0.1:{port}/api", "is the address of this server itself"),
+    ],
+)
+def test_a_server_does_not_start_with_a_url_that_cannot_be_a_chunkenizers(
+    tmp_path: Path, url: str, said: str
+) -> None:
+    (port,) = free_ports(1)
+    settings = {"CHUNKENIZER_API_URL": url.format(port=port)}
+    command = ("serve", "--port", str(port), "--no-sample")
+    with piped(*command, home=tmp_path / "home", settings=settings) as serving:
+        assert serving.ended() != 0
+    assert said in serving.complained
+    assert url.format(port=port) in serving.complained
+
+
 @pytest.mark.statement("002-27")
 def test_over_our_own_library_the_variables_limit_chunks_and_characters(
     library_home: tuple[Path, ScriptedModel], monkeypatch: pytest.MonkeyPatch
@@ -597,6 +706,34 @@ def test_over_our_own_library_the_variables_limit_chunks_and_characters(
     monkeypatch.setenv("RAG_TOP_K", "0")
     with pytest.raises(unchunk.UnchunkError, match="rag_top_k has to be from 1"):
         unchunk.open().__enter__()
+
+
+@pytest.mark.statement("002-20", "002-27")
+def test_of_long_documents_so_many_chunks_are_sent_and_whole_ones_have_no_limit_of_chunks(
+    library_home: tuple[Path, ScriptedModel],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    home, model = library_home
+    caplog.set_level(logging.INFO)
+    monkeypatch.setenv("RAG_TOP_K", "3")
+    nights = (
+        f"Night {at} in the harbour costs {at} euros. " + "It is dear. " * 9 for at in range(60)
+    )
+    (home.parent / "nights.md").write_text("\n\n".join(nights))
+
+    def sent(question: str) -> int:
+        caplog.clear()
+        library.ask(question)
+        context = str(model.asked[-1].body["messages"][-1]["content"]).partition("CONTEXT:")[2]
+        [line] = [one for one in caplog.messages if one.startswith("RAG retrieval")]
+        assert f"chunks={len(cited(context))} " in line
+        return len(cited(context))
+
+    with unchunk.open() as library:
+        library.add(home.parent / "nights.md")
+        assert sent("What does a night in the harbour cost?") == 3
+        assert sent("source:nights.md summarise") > 3
 
 
 @pytest.mark.statement("002-25")

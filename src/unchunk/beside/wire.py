@@ -120,12 +120,14 @@ class Facts:
 
 
 def said_of(amount: Amount) -> dict[str, int | float | bool | None]:
-    """An amount without its measure, which is code and stays where it is."""
+    """An amount without how it is counted, which is code and stays where it is."""
     if amount.measure is not len:
         raise InvalidInputError(
             "a server has this library and counts a budget in characters: leave `measure` out"
         )
-    return {one.name: getattr(amount, one.name) for one in fields(amount) if one.name != "measure"}
+    counting = ("measure", "written")
+    names = (one.name for one in fields(amount) if one.name not in counting)
+    return {name: getattr(amount, name) for name in names}
 
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)

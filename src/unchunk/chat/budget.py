@@ -1,14 +1,17 @@
 """How much fits: of the conversation, and of the evidence beside it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal, NamedTuple
 
+from unchunk.chat.context import BETWEEN, shown
 from unchunk.chat.request import INSTRUCTING, words
 from unchunk.errors import InvalidInputError
 from unchunk.ports import ChatModel, Message, Sampling
 from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.marking import fence
 
 # What an answer gets of a window where nothing is said about its length: a quarter, and no more
 # than most answers need.
@@ -105,23 +108,13 @@ def within(amount: Amount, room: Room, model: ChatModel | None) -> Amount:
     return replace(amount, budget=room.budget, measure=measure)
 
 
-@dataclass(frozen=True, slots=True)
-class AsSent:
-    """A text, with about what stands around it when it is sent: its citations and its source."""
-
-    measure: Callable[[str], int]
-    share: float
-    each: int
-
-    def __call__(self, text: str) -> int:
-        return ceil(self.measure(text) * (1 + self.share)) + self.each
+def as_sent(amount: Amount) -> Amount:
+    """The same amount, counted as it is sent: fenced, every document named and every chunk cited."""
+    if amount.budget is None:
+        return amount
+    around = amount.measure(fence("")) - amount.measure(BETWEEN)
+    return replace(amount, budget=amount.budget - around, written=_written)
 
 
-def as_sent(amount: Amount, room: Room) -> Amount:
-    """The same amount, counted so that what is found fits with what is put around it.
-
-    Measured with ids of ours and chunks of the usual size: a tenth more characters, a fifth more
-    tokens, and a line for each document.
-    """
-    share, each = (0.2, 60) if room.unit == "tokens" else (0.1, 160)
-    return replace(amount, measure=AsSent(amount.measure, share, each))
+def _written(document: ReconstructedDocument) -> str:
+    return BETWEEN + shown(document, document.tag) if document.passages else ""

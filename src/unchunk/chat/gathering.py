@@ -44,7 +44,7 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
     rewritten, warnings = await rewrite(parts, asked) if parts.manner.rewrite else ("", [])
     try:
         amount = within(_wanted(parts.manner.amount, asked.request), room, parts.model)
-        found = await _fitted(_search(parts, asked, rewritten), amount, room)
+        found = await _fitted(_search(parts, asked, rewritten), amount)
         found = replace(found, amount=amount)
     except InvalidInputError:
         raise
@@ -63,12 +63,12 @@ async def gather(parts: ChatParts, asked: Asked, room: Room) -> Gathered:
         warnings.append(omitted)
         is_left_out = any(one.reason != TOO_LONG for one in evidence.omitted)
         log(omitted.message, level=logging.WARNING if is_left_out else logging.INFO)
-    if not evidence.documents and found.failure is None:
+    elif not evidence.documents and found.failure is None:
         log("No chunks found for query")
-    sent = found.context.text
     took = (perf_counter() - began) * 1000
-    log_question(parts, asked, len(sent), evidence, took=took)
-    return replace(found, size=size_of(sent, parts, room), warnings=tuple(warnings))
+    log_question(parts, asked, found, took=took)
+    size = size_of(found.context.text, parts, room)
+    return replace(found, size=size, warnings=tuple(warnings))
 
 
 def omission(evidence: Evidence) -> Warned | None:
@@ -95,22 +95,22 @@ def size_of(text: str, parts: ChatParts, room: Room) -> int:
 def log_question(
     parts: ChatParts,
     asked: Asked,
-    size: int = 0,
-    evidence: Evidence | None = None,
+    found: Gathered | None = None,
     *,
     took: float = 0.0,
 ) -> None:
-    """Log one line for a question; without `evidence`, one whose documents are not asked."""
+    """Log one line for a question; without `found`, one whose documents are not asked."""
     amount = _wanted(parts.manner.amount, asked.request)
-    documents = evidence.documents if evidence else ()
+    documents = found.evidence.documents if found else ()
+    context = found.context if found else render(())
     scores = sorted((it.score for one in documents for it in one.chunks), reverse=True)
     facts = {
         "request_id": asked.request_id or current_job() or "-",
-        "rag_enabled": evidence is not None,
+        "rag_enabled": found is not None,
         "top_k": amount.hits or amount.limit,
         "retrieval_time_ms": round(took, 2),
-        "context_size": size,
-        "chunks": len(scores),
+        "context_size": len(context.text),
+        "chunks": len(context.citations),
     }
     log(
         "RAG retrieval request_id=%s rag_enabled=%s top_k=%d retrieval_time_ms=%.2f"
@@ -162,16 +162,17 @@ def _search(parts: ChatParts, asked: Asked, rewritten: str) -> Search:
     return search
 
 
-async def _fitted(search: Search, amount: Amount, room: Room) -> Gathered:
-    """What is sent is longer than what was found, by names and citations; it fits nevertheless."""
-    evidence = await search(as_sent(amount, room))
+async def _fitted(search: Search, amount: Amount) -> Gathered:
+    """What is found, as far as it fits as it is sent."""
+    sent = as_sent(amount)
+    evidence = await search(sent)
     context = render(evidence.documents, evidence.disagreement)
-    budget, size = amount.budget, amount.measure(context.text)
-    if budget is None or size <= budget:
+    budget = amount.budget
+    if budget is None or amount.measure(context.text) <= budget:
         return Gathered(evidence, context)
-    # Small chunks or long ids: what stands around them is more than was thought.
-    plain = sum(amount.measure(one.full_content) for one in evidence.documents)
-    evidence = await search(replace(amount, budget=int(budget * plain / size)))
+    # What stands around all documents together is known only now.
+    over = amount.measure(context.text) - budget
+    evidence = await search(replace(sent, budget=(sent.budget or 0) - over))
     documents = list(evidence.documents)
     while amount.measure((context := render(documents, evidence.disagreement)).text) > budget:
         least = min(documents, key=lambda one: one.max_score)

@@ -11,11 +11,10 @@ from unchunk.chat.prompt import TEMPLATES, filled, instructions, last_question, 
 from unchunk.ports import Message
 from unchunk.retrieval.marking import citation, fence, rest_mark, tag_for
 from unchunk.telemetry import log
+from unchunk.text.cutting import beginning
 
 _HEAD = "CONTEXT:"
 _BETWEEN = "\n\n"
-# Fewer characters of a text say nothing.
-_SHORTEST = 20
 _MARKED_END = re.compile(r"\] \(mark ([0-9a-f]{4,64})\)\Z")
 
 
@@ -121,10 +120,9 @@ def _score(value: object) -> float:
 
 
 def _cut(item: _Item, room: int) -> _Item | None:
-    """As much as there is room for, up to the end of a word; None where that says nothing."""
+    """As much as there is room for; None where that says nothing."""
     tag = _MARKED_END.search(item.ending)
     ending = f" {rest_mark(item.chunk_index, tag[1] if tag else '')}{item.ending}"
     length = max(room - len(_BETWEEN) - len(ending), 0)
-    end = next((at for at in range(length, length // 2, -1) if item.text[at].isspace()), length)
-    kept = item.text[:end].rstrip()
-    return item._replace(text=kept, ending=ending) if len(kept) >= _SHORTEST else None
+    kept = beginning(item.text, length)
+    return item._replace(text=kept, ending=ending) if kept else None

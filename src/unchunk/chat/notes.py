@@ -26,13 +26,12 @@ from unchunk.retrieval.marking import (
     source_mark,
     tag_for,
 )
+from unchunk.text.cutting import beginning
 from unchunk.text.sentences import sentence_starts
 
 # What a model is told to write on a part that says nothing on the question.
 NOTHING = "nothing"
 _NOTHING_SAID = "(It says nothing on the question.)"
-# The beginning of a sentence that is shorter than this says nothing.
-_SHORTEST = 20
 
 Piece = str | tuple[DocumentId, int]
 """A sentence of the notes, or the chunk that is cited after it."""
@@ -137,20 +136,13 @@ def _short(notes: Notes, limit: int) -> Notes:
     number = bisect_right(ends, limit) - 1
     used, kept, following = ends[number], [*notes.pieces[:number]], notes.pieces[number:]
     # Half a sentence is better than leaving most of the room empty.
-    if isinstance(piece := following[0], str) and used < limit / 2:
-        beginning = _beginning(piece, limit - used)
-        if len(beginning) >= _SHORTEST:
-            kept, following = [*kept, beginning], following[1:]
+    short = beginning(piece, limit - used) if isinstance(piece := following[0], str) else ""
+    if short and used < limit / 2:
+        kept, following = [*kept, short], following[1:]
     # Without its citation, an answer could not cite what the sentence says.
     if kept and isinstance(kept[-1], str) and following and not isinstance(following[0], str):
         kept.append(following[0])
     return replace(notes, pieces=tuple(kept), is_cut=True)
-
-
-def _beginning(text: str, length: int) -> str:
-    """Cut a text after a word; where there are no blanks, as in Chinese, after any character."""
-    end = next((at for at in range(length, length // 2, -1) if text[at].isspace()), length)
-    return text[:end].rstrip()
 
 
 def _rendered(

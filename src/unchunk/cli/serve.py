@@ -8,6 +8,7 @@ from unchunk import __version__
 from unchunk.beside.running import Notice
 from unchunk.cli.session import Session, with_session
 from unchunk.engine import Engine
+from unchunk.errors import InvalidSettingError
 from unchunk.wiring import INCOMING, open_engine
 
 
@@ -51,6 +52,7 @@ def serve(
     them. The server's /openapi.json describes all routes. It ends with Ctrl-C.
     """
     # The web framework takes longer to load than all the rest, and no other command needs it.
+    from unchunk.server.addresses import leads_to  # noqa: PLC0415
     from unchunk.server.app import create_app  # noqa: PLC0415
     from unchunk.server.options import Options  # noqa: PLC0415
     from unchunk.server.serving import USUAL  # noqa: PLC0415
@@ -81,6 +83,14 @@ def serve(
         run_secret=notice.secret,
     )
 
+    def bound(address: str) -> None:
+        url = settings.answering_chunkenizer
+        if url and leads_to(url, address):
+            raise InvalidSettingError(
+                f"the Chunkenizer URL {url} is the address of this server itself: set"
+                " CHUNKENIZER_API_URL to that of the Chunkenizer server, or choose another --port"
+            )
+
     def ready(address: str) -> None:
         notice.tell(address)
         session.result({"url": address})
@@ -100,6 +110,6 @@ def serve(
         return engine
 
     try:
-        run_server(create_app(opening, options), port=port, ready=ready)
+        run_server(create_app(opening, options), port=port, bound=bound, ready=ready)
     finally:
         notice.take_back()

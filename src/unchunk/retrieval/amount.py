@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isnan
+from operator import attrgetter
 
 from unchunk.errors import InvalidInputError
+from unchunk.retrieval.evidence import ReconstructedDocument
 
 MOST = 1000
 
@@ -19,7 +21,8 @@ class Amount:
       documents, the best ones.
     - `min_score`: None is the scorer's own threshold. Hits and neighbours that are worth less than
       `stop`, where the best hit is worth 1, are left out.
-    - `budget`: the length of it all in what `measure` counts; None is no limit.
+    - `budget`: the length of it all in what `measure` counts; None is no limit. `written` is the text
+      of a document that is counted: its content, or what is sent of it with all that stands around.
     - `full_documents`: how many documents come whole where the question asks for that, as far as
       the budget allows; `full_length`: how many characters each of them may have.
     - `also_see`: name related documents.
@@ -31,6 +34,7 @@ class Amount:
     min_score: float | None = None
     budget: int | None = None
     measure: Callable[[str], int] = len
+    written: Callable[[ReconstructedDocument], str] = attrgetter("full_content")
     full_documents: int = 3
     full_length: int | None = None
     also_see: bool = True
@@ -38,6 +42,10 @@ class Amount:
     hits: int | None = None
     adjacent_documents: int | None = None
     depth: int | None = None
+
+    def size(self, document: ReconstructedDocument) -> int:
+        """How much of the budget a document takes."""
+        return self.measure(self.written(document))
 
 
 def check(question: str, amount: Amount) -> None:

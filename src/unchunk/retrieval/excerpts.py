@@ -53,6 +53,7 @@ def excerpt(
     limit: float | None = None,
     measure: Measure = len,
     *,
+    size: Callable[[ReconstructedDocument], float] | None = None,
     tag: str | None = None,
     headings: Sequence[Heading] = (),
     lengths: Sequence[int] = (),
@@ -60,7 +61,8 @@ def excerpt(
     """The whole document, or as much of what matters in it as `limit` allows, every gap marked.
 
     `matches` has the scores of the chunks that were found, and `lengths` those of all chunks, where
-    the sheet does not have them all. The marks name the `headings` of what was left out.
+    the sheet does not have them all. The marks name the `headings` of what was left out. `measure`
+    counts a text, and `size` a document: its content if nothing else is said.
     """
     known = lengths or _lengths(sheet)
     count = sum(index < len(known) for index in sheet.pieces)
@@ -68,8 +70,9 @@ def excerpt(
     order = [*islice(wanted, count)]
     tag = tag_for(one.text for one in merge(sheet, order)) if tag is None else tag
 
-    def fits(text: str) -> bool:
-        return limit is None or measure(text) <= limit
+    def fits(document: ReconstructedDocument) -> bool:
+        used = size(document) if size else measure(document.full_content)
+        return limit is None or used <= limit
 
     outline = _outline(headings, lambda text: limit is None or measure(text) * _HEADINGS <= limit)
 
@@ -82,11 +85,11 @@ def excerpt(
             kind = "full document" if (first, last) == (0, sheet.chunk_count - 1) else kind
         return compose(sheet, passages, matches, kind, tag, headings=outline)
 
-    if fits(built(len(order)).full_content):
+    if fits(built(len(order))):
         return built(len(order))
-    taken = most(lambda n: fits(built(n).full_content), len(order), len(order) // 2)
+    taken = most(lambda n: fits(built(n)), len(order), len(order) // 2)
     # A mark goes with the last chunk of a gap, so that one more chunk may even be shorter.
-    while taken < len(order) and fits(built(taken + 1).full_content):
+    while taken < len(order) and fits(built(taken + 1)):
         taken += 1
     if order and not taken:
         cut = beginning(sheet, order[0], matches, tag, fits, kind="excerpt")

@@ -1,15 +1,12 @@
 """As much as there is room for, where only the whole can be measured."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from unchunk.retrieval.evidence import Kind, ReconstructedDocument
 from unchunk.retrieval.reconstruct import compose, merge
 from unchunk.retrieval.shelf import Sheet
-from unchunk.text.sentences import sentence_starts
-
-# Fewer characters of a text say nothing.
-_SHORTEST = 20
+from unchunk.text.cutting import SHORTEST, ends
 
 
 def most(fits: Callable[[int], bool], limit: int, guess: int = 1) -> int:
@@ -37,11 +34,11 @@ def beginning(
     index: int,
     scores: Mapping[int, float],
     tag: str,
-    fits: Callable[[str], bool],
+    fits: Callable[[ReconstructedDocument], bool],
     *,
     kind: Kind = "passages",
 ) -> ReconstructedDocument | None:
-    """A chunk that is too long for its room, cut behind a sentence, else behind a word.
+    """A chunk that is too long for its room, cut after a sentence, a word or a character.
 
     A mark says that it is cut. None where so little fits that it says nothing.
     """
@@ -53,15 +50,6 @@ def beginning(
         short = replace(sheet, pieces={index: piece._replace(chunk=chunk, text=text[:end])})
         return compose(short, merge(short, [index]), scores, kind, tag, is_cut=True)
 
-    end = _last_fitting(text, sentence_starts(text), lambda end: fits(cut(end).full_content))
-    if not end:
-        blanks = (at + 1 for at, sign in enumerate(text) if sign.isspace())
-        end = _last_fitting(text, blanks, lambda end: fits(cut(end).full_content))
-    return None if end < _SHORTEST else cut(end)
-
-
-def _last_fitting(text: str, ends: Iterable[int], fits: Callable[[int], bool]) -> int:
-    first = len(text) - len(text.lstrip())
-    places = [at for at in ends if first < at < len(text)]
-    number = most(lambda n: fits(places[n - 1]), len(places))
-    return places[number - 1] if number else 0
+    length = most(lambda end: fits(cut(end)), len(text) - 1)
+    said = (end for end in ends(text, length) if len(text[:end].strip()) >= SHORTEST)
+    return next((made for end in said if fits(made := cut(end))), None)

@@ -135,8 +135,6 @@ class ForeignShelf:
             if place.generation == _KEPT:
                 self._kept.put((owner, among, place.document, place.chunk_index), chunk)
             kept.append(candidate)
-        if not nature.fetches:
-            notes += (f"{nature.name} cannot return neighbouring chunks",)
         return Ranked(tuple(kept), tuple(dict.fromkeys(notes)), tuple(dropped))
 
     @property

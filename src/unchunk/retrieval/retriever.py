@@ -32,6 +32,7 @@ from unchunk.retrieval.shelf import (
     Card,
     Dropped,
     FoundBy,
+    MovedError,
     Place,
     Sheet,
     Shelf,
@@ -126,14 +127,15 @@ class Retriever:
         owner: OwnerId | None = None,
     ) -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
         """The same, with notes that say where it is less than it should be."""
-        check(query, amount or Amount())
-        request = self._request((query,), self._whose(owner), where, amount or Amount())
+        amount = amount or Amount()
+        check(query, amount)
+        request = self._request((query,), self._whose(owner), where, amount)
 
         async def once() -> tuple[list[ReconstructedDocument], tuple[str, ...]]:
             look = await self._looker.look(request)
             found = select(look.drafts, reach=request.reach).documents
             differ = disagreements_told(look.disagreements, [one.document for one in found])
-            notes = (*look.notes, *doubts_told(look.doubts))
+            notes = (*look.notes, *self._lacking(look, amount), *doubts_told(look.doubts))
             if notes or differ:
                 told = (*notes, *filter(None, [differ]))
                 found = tuple(replace(one, notes=told) for one in found)
@@ -162,14 +164,12 @@ class Retriever:
         """
         whose, amount = self._whose(owner), amount or Amount()
         check(question, amount)
+        listing = _Listing(self._shelf, whose)
         if may_have_blanks(question):
-            paths = [
-                path
-                for card in await self._shelf.cards(whose)
-                for path in (path_of(card), card.name)
-            ]
+            cards = await listing.cards()
+            paths = [path for card in cards for path in (path_of(card), card.name)]
             question = await asyncio.to_thread(with_quoted_tags, question, paths)
-        asked = await self._planned(question, history, whose)
+        asked = await self._planned(question, history, listing)
         if rewritten.strip():
             reasons = (*asked.reasons, "searched for as a model rewrote it")
             asked = replace(asked, search_text=rewritten.strip(), reasons=reasons)
@@ -180,14 +180,14 @@ class Retriever:
 
         async def once() -> Evidence:
             plan, notes = asked, list[str]()
-            named = await self._sources(plan, whose, notes)
+            named = await self._sources(plan, listing, notes)
             if plan.sources and not named:
-                plan = _insisted(await self._planned(plan.question, history, whose), mode)
+                plan = _insisted(await self._planned(plan.question, history, listing), mode)
                 if plan.question:
                     notes.append(
                         "everything is searched, because no named document could be identified"
                     )
-            in_question = await self._mentioned(plan.question, whose, where, notes)
+            in_question = await self._mentioned(plan.question, listing, where, notes)
             if in_question:
                 named = [*dict.fromkeys((*named, *in_question.values()))]
                 plan = _with_sources(plan, [*in_question], mode)
@@ -197,7 +197,11 @@ class Retriever:
                 also=tuple(dict.fromkeys((*include, *plan.carried))),
                 best=frozenset((*include, *_first_chunks(plan, amount))),
             )
-            evidence = await self._gather(plan, named, request, amount)
+            try:
+                evidence = await self._gather(plan, named, request, amount)
+            except MovedError:
+                listing.forget()
+                raise
             notes += _outside(named, evidence)
             return replace(evidence, notes=(*notes, *evidence.notes))
 
@@ -263,7 +267,7 @@ class Retriever:
         )
         room = amount.budget
         if room is not None:
-            room -= sum(amount.measure(one.full_content) for one in whole)
+            room -= sum(map(amount.size, whole))
         shown = {one.document for one in whole}
         rest = [one for one in look.drafts if one.sheet.document not in shown]
         cited = {document for document, _ in plan.carried}
@@ -272,14 +276,15 @@ class Retriever:
             rest,
             reach=request.reach,
             budget=room,
-            measure=amount.measure,
+            size=amount.size,
             needed=amount.stop,
             tag=tag,
         )
         documents = tuple(_with_ways((*whole, *selected.documents), look.found))
         differ = disagreements_told(look.disagreements, [one.document for one in documents])
         doubts = (*look.doubts, *(it for one in sheets for it in one.doubts))
-        notes = [*look.notes, *(it for one in sheets for it in one.notes)]
+        notes = [*look.notes, *self._lacking(look, amount)]
+        notes += (it for one in sheets for it in one.notes)
         return Evidence(
             plan,
             documents,
@@ -292,7 +297,9 @@ class Retriever:
             differ,
         )
 
-    async def _planned(self, question: str, history: Sequence[Turn], owner: OwnerId) -> QueryPlan:
+    async def _planned(
+        self, question: str, history: Sequence[Turn], listing: "_Listing"
+    ) -> QueryPlan:
         """Plan the question. Citations that did not come with the history are read from its text."""
         plan = self._analyzer.analyze(question, history)
         if not plan.follow_up or plan.carried:
@@ -300,7 +307,7 @@ class Retriever:
         turns = list(history[-READ_TURNS:])
         read = {at: citations_in(turns[at].content) for at in last_answers(turns)}
         if any(cited.sources for cited in read.values()):
-            by_name = await asyncio.to_thread(by_names, await self._shelf.cards(owner))
+            by_name = await asyncio.to_thread(by_names, await listing.cards())
         else:
             by_name = {}
         for at, cited in read.items():
@@ -323,13 +330,13 @@ class Retriever:
         return replace(plan, search_text=found[-1] if found else ""), found
 
     async def _mentioned(
-        self, question: str, owner: OwnerId, where: Where, notes: list[str]
+        self, question: str, listing: "_Listing", where: Where, notes: list[str]
     ) -> dict[str, Card]:
         """The documents whose file names stand in the question."""
         if not may_mention(question):
             return {}
         try:
-            cards = await self._shelf.cards(owner)
+            cards = await listing.cards()
         except (ProviderRefusedError, ProviderUnavailableError) as error:
             # The name of a file is only a hint: the question can be searched for as it is.
             notes.append(f"no file name in the question was looked up: {error}")
@@ -338,11 +345,11 @@ class Retriever:
         notes += unclear
         return found
 
-    async def _sources(self, plan: QueryPlan, owner: OwnerId, notes: list[str]) -> list[Card]:
+    async def _sources(self, plan: QueryPlan, listing: "_Listing", notes: list[str]) -> list[Card]:
         """The documents that the question names; what cannot be told is noted, not guessed."""
         if not plan.sources:
             return []
-        cards = await self._shelf.cards(owner)
+        cards = await listing.cards()
         chosen: dict[DocumentId, Card] = {}
         for name in plan.sources:
             match _named(name, cards):
@@ -407,8 +414,31 @@ class Retriever:
             depth=amount.depth,
         )
 
+    def _lacking(self, look: Look, amount: Amount) -> tuple[str, ...]:
+        """What is wanted beside the hits and cannot be had."""
+        if self._shelf.fetches or not (amount.include_adjacent and look.found):
+            return ()
+        return ("the source cannot return neighbouring chunks",)
+
     def _whose(self, owner: OwnerId | None) -> OwnerId:
         return self._owner if owner is None else owner
+
+
+class _Listing:
+    """An owner's documents, which a question asks the shelf for once."""
+
+    def __init__(self, shelf: Shelf, owner: OwnerId) -> None:
+        self._shelf, self._owner = shelf, owner
+        self._known: list[Card] | None = None
+
+    async def cards(self) -> list[Card]:
+        if self._known is None:
+            self._known = await self._shelf.cards(self._owner)
+        return self._known
+
+    def forget(self) -> None:
+        """Ask again next time: a document was written anew."""
+        self._known = None
 
 
 def _with_ways(

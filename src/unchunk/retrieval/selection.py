@@ -18,7 +18,11 @@ NO_ROOM = "no room in the budget"
 NO_ROOM_BESIDE = "no room in the budget for what stands beside the hits"
 GONE = "no longer there"
 
-Measure = Callable[[str], int]
+Size = Callable[[ReconstructedDocument], int]
+
+
+def length(document: ReconstructedDocument) -> int:
+    return len(document.full_content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +66,19 @@ def select(
     *,
     reach: int = 1,
     budget: int | None = None,
-    measure: Measure = len,
+    size: Size = length,
     price: float = PRICE,
     needed: float = 0.0,
     tag: str | None = None,
 ) -> Selected:
     """The documents with what is worth showing of them, within the budget.
 
-    The sum of `measure(full_content)` over all documents is at most `budget`.
+    The sum of `size` over all documents is at most `budget`.
     Where that is too little, the least relevant leaves first: context, then hits, so that no
     hit leaves while context stays, nor a better one while a worse one stays. Of a best hit
-    that does not fit by itself the beginning is shown, marked as cut. `measure` is called a
-    few times per document, and need not be additive. `tag` is for marks that stand beside others.
+    that does not fit by itself the beginning is shown, marked as cut; if there is no room even
+    for that, the best one is shown that fits. `size` is called a few times per document, and need
+    not be additive. `tag` is for marks that stand beside others.
     """
     ordered = sorted(
         item
@@ -82,18 +87,22 @@ def select(
             place, one.sheet, one.scores, one.values, reach=reach, price=price, needed=needed
         )
     )
-    showing = _Showing(drafts, ordered, measure, tag)
+    showing = _Showing(drafts, ordered, size, tag)
     taken = len(ordered)
     if ordered and budget is not None:
         taken = most(lambda n: showing.size(n) <= budget, taken, showing.guess(budget))
-    documents = showing.documents(taken)
+    documents, left = showing.documents(taken), ordered[taken:]
     omitted = list(_gone(drafts))
-    if ordered and not taken:
-        room = budget or 0
-        documents = _cut(drafts, ordered[0], showing.tag, lambda text: measure(text) <= room)
-        omitted += (_shortage(drafts[place], one) for place, one in documents.items())
-        taken = len(documents)
-    omitted += _left_out(drafts, ordered[taken:], documents)
+    if not taken and budget is not None:
+        for item in ordered if budget > 0 else ():
+            draft = drafts[item.place]
+            one = _alone(draft, item, showing.tag, lambda one: size(one) <= budget)
+            if one is not None:
+                documents = {item.place: one}
+                left = [it for it in ordered if it is not item]
+                omitted += _shortage(draft, item, one)
+                break
+    omitted += _left_out(drafts, left, documents)
     return Selected(tuple(one for _, one in sorted(documents.items())), tuple(omitted))
 
 
@@ -104,11 +113,11 @@ class _Showing:
         self,
         drafts: Sequence[Draft],
         ordered: Sequence[Item],
-        measure: Measure,
+        size: Size,
         tag: str | None,
     ) -> None:
         self._drafts, self._ordered = drafts, ordered
-        self._measure = measure
+        self._size_of = size
         self._chunks: dict[int, list[tuple[int, ...]]] = {}
         for item in ordered:
             self._chunks.setdefault(item.place, []).append(item.chunks)
@@ -139,7 +148,7 @@ class _Showing:
 
     def _size(self, place: int, number: int) -> int:
         if (place, number) not in self._sizes:
-            self._sizes[place, number] = self._measure(self._document(place, number).full_content)
+            self._sizes[place, number] = self._size_of(self._document(place, number))
         return self._sizes[place, number]
 
     def _numbers(self, taken: int) -> Iterable[tuple[int, int]]:
@@ -172,19 +181,24 @@ def _composed(
     return compose(sheet, passages, scores, kind, tag)
 
 
-def _cut(
-    drafts: Sequence[Draft], item: Item, tag: str, fits: Callable[[str], bool]
-) -> dict[int, ReconstructedDocument]:
-    one = drafts[item.place]
-    cut = beginning(one.sheet, item.chunks[0], one.scores, tag, fits)
-    return {} if cut is None else {item.place: cut}
+def _alone(
+    draft: Draft, item: Item, tag: str, fits: Callable[[ReconstructedDocument], bool]
+) -> ReconstructedDocument | None:
+    """The item without any other, or the beginning of it; None if there is no room for that."""
+    sheet = draft.sheet
+    whole = _composed(sheet, merge(sheet, item.chunks), draft.scores, tag, "passages")
+    if fits(whole):
+        return whole
+    return beginning(sheet, item.chunks[0], draft.scores, tag, fits)
 
 
-def _shortage(draft: Draft, cut: ReconstructedDocument) -> Omission:
-    (hit,) = cut.chunks
-    whole = len(draft.sheet.pieces[hit.chunk_index].text)
-    reason = f"cut short: {len(hit.content)} of its {whole} characters fit the budget"
-    return _omission(draft, (hit.chunk_index,), reason)
+def _shortage(draft: Draft, item: Item, shown: ReconstructedDocument) -> Iterator[Omission]:
+    for index in item.chunks:
+        if not shows(shown.passages, draft.sheet.pieces[index]):
+            kept = sum(len(one.text) for one in shown.passages)
+            whole = len(draft.sheet.pieces[index].text)
+            reason = f"cut short: {kept} of its {whole} characters fit the budget"
+            yield _omission(draft, (index,), reason)
 
 
 def _gone(drafts: Iterable[Draft]) -> Iterator[Omission]:

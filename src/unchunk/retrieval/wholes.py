@@ -140,8 +140,8 @@ def beside_hits(drafts: Sequence[Draft], wanted: Sequence[Whole], amount: Amount
     whole = {one.document for one in wanted}
     others = [one for one in drafts if one.sheet.document not in whole]
     room = amount.budget // _FOR_HITS
-    hits = select(others, reach=0, budget=room, measure=amount.measure).documents
-    taken = sum(amount.measure(one.full_content) for one in hits)
+    hits = select(others, reach=0, budget=room, size=amount.size).documents
+    taken = sum(map(amount.size, hits))
     return replace(amount, budget=amount.budget - taken)
 
 
@@ -161,7 +161,7 @@ def wholes(
         at = waiting.pop(0)
         made[at] = _shown(opened[at], amount, share, tag)
         if room is not None and made[at].passages:
-            room -= amount.measure(made[at].full_content)
+            room -= amount.size(made[at])
     if not any(one.passages for one in made.values()):
         # Too little room to share: one document is better than none.
         for at in sorted(made):
@@ -194,7 +194,7 @@ def _need(one: OpenedWhole, amount: Amount, tag: str | None) -> float:
     sheet = one.sheet
     if sheet.chunk_count is None or len(sheet.pieces) < sheet.chunk_count:
         return inf
-    return amount.measure(_shown(one, amount, None, tag).full_content)
+    return amount.size(_shown(one, amount, None, tag))
 
 
 def _shown(
@@ -203,16 +203,17 @@ def _shown(
     """The document within its share and within the length that one document may have."""
     longest = amount.full_length
 
-    def measure(text: str) -> float:
-        used = 0.0 if share is None else amount.measure(text) / share if share > 0 else inf
-        return used if longest is None else max(used, len(text) / longest)
+    def used(size: int, length: int) -> float:
+        part = 0.0 if share is None else size / share if share > 0 else inf
+        return part if longest is None else max(part, length / longest)
 
     is_bounded = share is not None or longest is not None
     return excerpt(
         one.sheet,
         one.matches,
         1.0 if is_bounded else None,
-        measure,
+        lambda text: used(amount.measure(text), len(text)),
+        size=lambda made: used(amount.size(made), len(made.full_content)),
         tag=tag,
         headings=one.headings,
         lengths=one.lengths,

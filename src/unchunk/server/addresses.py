@@ -1,6 +1,7 @@
 """What an address tells: whether it is this machine's own, and who shares it."""
 
 import ipaddress
+from urllib.parse import urlsplit
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -26,6 +27,20 @@ def is_address(text: str) -> bool:
 def is_wildcard(host: str) -> bool:
     """Whether it stands for all addresses, and is none that anybody could ask for."""
     return is_address(host) and ipaddress.ip_address(host).is_unspecified
+
+
+def leads_to(url: str, address: str) -> bool:
+    """Whether a URL leads to the server that listens at `address`, as far as the two tell it."""
+    try:
+        there, here = urlsplit(url), urlsplit(address)
+        port = there.port or (443 if there.scheme == "https" else 80)
+    except ValueError:
+        return False
+    host, own = there.hostname or "", here.hostname or ""
+    is_here = is_loopback(host) or is_wildcard(host)
+    return port == here.port and (
+        host == own or (is_here and (is_loopback(own) or is_wildcard(own)))
+    )
 
 
 def neighbourhood(address: str) -> str:

@@ -26,10 +26,13 @@ def serve(
     app: FastAPI,
     *,
     port: int | None = None,
+    bound: Callable[[str], None] = lambda _: None,
     ready: Callable[[str], None] = lambda _: None,
     grace: float = _GRACE,
 ) -> None:
     """Answer requests until SIGINT or SIGTERM; `ready` is told the address.
+
+    `bound` is told it before anything is opened, and may refuse it.
 
     The port is that, 0 a free one, and without one the usual one or, if that is taken, a free one.
     Answers that are being written end with a word to their readers, all else has `grace` seconds.
@@ -37,6 +40,7 @@ def serve(
     cannot be had.
     """
     with listening(app.state.options.host, port) as (listener, address):
+        bound(address)
         server = make_server(app, grace, lambda: ready(address))
         with forwarded_logs(app):
             try:

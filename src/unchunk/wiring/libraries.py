@@ -210,9 +210,12 @@ def _stores(database: "Database", desk: Desk) -> "StoreParts":
 
 
 def _elsewhere(settings: Settings, telemetry: Telemetry) -> "ChatSource":
+    from unchunk.adapters.sources.chunkenizer import check_url
     from unchunk.wiring.collections import ChatSource, check_place
 
     check_place(settings.answer_source)
+    if url := settings.answering_chunkenizer:
+        check_url(url)
     return ChatSource(settings, telemetry)
 
 

@@ -56,7 +56,7 @@ def chat_manner_of(settings: Settings) -> ChatManner:
 def _amount(settings: Settings) -> Amount:
     """The evidence of an answer: `rag_...` where they are set, else the source's usual amount."""
     chunks, characters = settings.rag_top_k, settings.rag_max_context_chars
-    is_chunkenizer = settings.answer_source.startswith("chunkenizer:")
+    is_chunkenizer = bool(settings.answering_chunkenizer)
     _check(settings.max_context_chars >= 0, "max_context_chars", "at least 0")
     _check(1 <= settings.top_k <= MOST, "top_k", f"from 1 to {MOST}")
     _check(chunks is None or 1 <= chunks <= MOST, "rag_top_k", f"from 1 to {MOST}")

@@ -124,6 +124,7 @@ class Chunkenizer:
         self.results = list(results)
         self.rows = vectors([one["chunk_text"] for one in results] or ["?"])
         self.asked: list[Payload] = []
+        self.listings = 0
         self.trick: tuple[int, bytes] | None = None
         self.heeds_filters = True
         self.most = 10_000
@@ -132,6 +133,7 @@ class Chunkenizer:
 
     def listed(self) -> bytes:
         """Its documents; who gave what with them is text that is JSON."""
+        self.listings += 1
         rows = {
             one["document_id"]: {
                 "id": one["document_id"],

@@ -115,6 +115,12 @@ def test_more_than_a_few_searches_and_two_values_of_a_field_are_refused(url: str
     play(scene)
 
 
+def rows(**wrong: object) -> tuple[int, bytes]:
+    """An answer with two results that are wrong in the same way."""
+    results = [{"score": 0.5} | RESULT | {"chunk_index": at} | wrong for at in range(2)]
+    return 200, json.dumps({"results": results}).encode()
+
+
 @pytest.mark.parametrize(
     ("answer", "error", "said"),
     [
@@ -128,6 +134,10 @@ def test_more_than_a_few_searches_and_two_values_of_a_field_are_refused(url: str
         ((200, b"[]"), ProviderRefusedError, "no list of results"),
         ((200, b'{"results": [1]}'), ProviderRefusedError, "no list of results"),
         ((200, b'{"results": null}'), ProviderRefusedError, "no list of results"),
+        (rows(chunk_text=""), ProviderRefusedError, "2 left out: no text in 'chunk_text'"),
+        (rows(chunk_index="3"), ProviderRefusedError, "is no chunk index, such as '3'"),
+        (rows(document_id=None), ProviderRefusedError, "no document in 'document_id'"),
+        (rows(score=None), ProviderRefusedError, "no score"),
     ],
 )
 def test_an_answer_that_is_none_says_so(

@@ -63,16 +63,16 @@ def test_numbers_may_name_documents_and_may_be_kept_as_fractions() -> None:
     ("bad", "said"),
     [
         ({"parent_id": None}, "no document in 'parent_id' or 'mongo_id'"),
-        ({"parent_id": ["d"]}, "'parent_id' or 'mongo_id' is ['d'], no document"),
-        ({"parent_id": True}, "'parent_id' or 'mongo_id' is True, no document"),
+        ({"parent_id": ["d"]}, "'parent_id' or 'mongo_id' is no document, such as ['d']"),
+        ({"parent_id": True}, "'parent_id' or 'mongo_id' is no document, such as True"),
         ({"content": None}, "no text in 'content'"),
         ({"content": ""}, "no text in 'content'"),
-        ({"content": {"a": "b" * 99}}, "'content' is {'a': 'bbbbbbbbbbbbb"),
+        ({"content": {"a": "b" * 99}}, "'content' is no text, such as {'a': 'bbbbbbbbbbbbb"),
         ({"content": "\ud800"}, "the text in 'content' is half a character"),
-        ({"chunk_index": "2"}, "'chunk_index' is '2', no chunk index"),
-        ({"chunk_index": -1}, "'chunk_index' is -1, no chunk index"),
-        ({"chunk_index": 1.5}, "'chunk_index' is 1.5, no chunk index"),
-        ({"chunk_index": True}, "'chunk_index' is True, no chunk index"),
+        ({"chunk_index": "2"}, "'chunk_index' is no chunk index, such as '2'"),
+        ({"chunk_index": -1}, "'chunk_index' is no chunk index, such as -1"),
+        ({"chunk_index": 1.5}, "'chunk_index' is no chunk index, such as 1.5"),
+        ({"chunk_index": True}, "'chunk_index' is no chunk index, such as True"),
     ],
 )
 def test_a_chunk_that_makes_no_sense_is_left_out_and_named(
@@ -182,9 +182,16 @@ def test_a_real_document_of_langchain_is_read() -> None:
 
 
 def test_two_chunks_of_one_place_are_not_told_apart() -> None:
-    found = reads(GOOD, GOOD | {"content": "other"}, GOOD | {"chunk_index": 3})
+    other = GOOD | {"content": "other"}
+    found = reads(GOOD, other, other, GOOD | {"chunk_index": 3}, other | {"chunk_index": 3})
     assert [chunk.text for chunk in found.chunks] == ["text", "text"]
-    assert found.notes == ("the store has several chunks 2 of 'd': one is used",)
+    same = "another chunk has the same document and chunk index"
+    assert found.notes == (f"the store: 3 left out: {same}",)
+
+
+def test_values_that_are_wrong_in_one_way_make_one_note() -> None:
+    found = reads(GOOD, *(GOOD | {"chunk_index": str(at)} for at in range(9)))
+    assert found.notes == ("the store: 9 left out: 'chunk_index' is no chunk index, such as '0'",)
 
 
 def test_a_chunk_that_shows_another_value_is_never_let_through() -> None:

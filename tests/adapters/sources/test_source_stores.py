@@ -297,7 +297,7 @@ def test_chunks_that_are_there_twice_are_read_page_by_page(
             calls.clear()
             found = await source.fetch({"d": [0, 1, 2]}, Among())
             assert sorted(one.text for one in found.chunks) == sorted(WORDS)
-            assert len(found.notes) == 3
+            assert len(found.notes) == 1
             assert calls == {"scroll": 4}
             await source.close()
 

@@ -52,6 +52,19 @@ _LONGEST_MESSAGE = 300
 _MOST_SEARCHES = 8
 
 
+def check_url(url: str) -> httpx2.URL:
+    """Refuse what cannot be the address of a server."""
+    try:
+        parts = httpx2.URL(url)
+    except httpx2.InvalidURL as error:
+        raise InvalidSettingError(f"the Chunkenizer URL {url!r} is not a URL: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.host:
+        raise InvalidSettingError(
+            f"the Chunkenizer URL {url!r} is not a server URL: use http://HOST:PORT"
+        )
+    return parts
+
+
 class ChunkenizerSource:
     """`ChunkSource` over a server, which embeds questions itself. Connects at first use.
 
@@ -60,12 +73,7 @@ class ChunkenizerSource:
     """
 
     def __init__(self, url: str, *, key: str = "", timeout: float = 10.0) -> None:
-        try:
-            parts = httpx2.URL(url)
-        except httpx2.InvalidURL as error:
-            raise InvalidSettingError(f"{url!r} is not a URL: {error}") from error
-        if parts.scheme not in ("http", "https") or not parts.host:
-            raise InvalidSettingError(f"{url!r} is not a server URL: use http://HOST:PORT")
+        parts = check_url(url)
         self._url = url.rstrip("/")
         # Without a password that may stand in it.
         self._where = f"Chunkenizer at {parts.copy_with(userinfo=b'')}"
@@ -92,8 +100,11 @@ class ChunkenizerSource:
         results = [result for results in every for result in results]
         records = [Record("", *_flattened(one)) for one in results]
         scored = [record for record in records if record.score is not None]
+        if records and not scored:
+            raise ProviderRefusedError(f"no chunk of {self._where} can be used: they have no score")
         # The server does not show what it does not name in its answer.
-        found = read(scored, _ANSWER, among._replace(content_types=None), self._where)
+        shown = among._replace(content_types=None)
+        found = read(scored, _ANSWER, shown, self._where, can_map=False)
         notes = found.notes
         if len(scored) < len(records):
             notes += (f"{self._where}: {len(records) - len(scored)} left out: no score",)
@@ -127,7 +138,7 @@ class ChunkenizerSource:
             return []
         rows = await self._listed("GET", "documents", "documents")
         records = [Record(str(one.get("id") or ""), _described(one)) for one in rows]
-        return first_chunks(records, _LISTED, among, self._where)
+        return first_chunks(records, _LISTED, among, self._where, can_map=False)
 
     async def close(self) -> None:
         client, self._client = self._client, None

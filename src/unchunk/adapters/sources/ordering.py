@@ -1,13 +1,12 @@
 """The chunks of one file in the order of its text, as far as they tell it. Does no I/O."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from unchunk.adapters.sources.fields import Fields, look_up
 from unchunk.adapters.sources.parts import Part, Piece, part_of
-from unchunk.adapters.sources.reading import Record, UnfitError, understood
+from unchunk.adapters.sources.reading import Record, UnfitError, left_out, understood
 from unchunk.ports import LostChunks
 
 # What stands between two pages: nobody keeps it.
@@ -48,12 +47,12 @@ def _all(wholes: Iterable[bool | None]) -> bool | None:
 def _read(records: Iterable[Record], fields: Fields) -> _Read:
     taken = fields.taken()
     pieces: list[Piece] = []
-    unfit: Counter[str] = Counter()
+    unfit: list[UnfitError] = []
     for record in records:
         try:
             chunk = understood(record, fields, taken)
         except UnfitError as error:
-            unfit[str(error)] += 1
+            unfit.append(error)
             continue
         pieces.append(
             Piece(
@@ -68,7 +67,7 @@ def _read(records: Iterable[Record], fields: Fields) -> _Read:
                 _id(look_up(record.payload, fields.following)),
             )
         )
-    return _Read(pieces, [f"{many} left out: {why}" for why, many in unfit.items()])
+    return _Read(pieces, left_out(unfit))
 
 
 def _id(value: object) -> str:

@@ -3,13 +3,12 @@
 Nothing is made up: a row without a text or a document is no chunk.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from unchunk.adapters.sources.fields import Fields, Names, Payload, look_up, the_rest
 from unchunk.domain import DocumentId
-from unchunk.errors import InvalidInputError
+from unchunk.errors import InvalidInputError, ProviderRefusedError
 from unchunk.ports import Among, ForeignChunk, ForeignChunks, ForeignDocument
 
 # No document has more chunks; a number beyond it would have us count up to it.
@@ -28,7 +27,22 @@ class Record(NamedTuple):
 
 
 class UnfitError(Exception):
-    """Why a row is no chunk."""
+    """Why a row is no chunk; `example` is the value that is wrong, if there is one."""
+
+    def __init__(self, reason: str, example: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.example = reason, example
+
+
+def left_out(unfit: Iterable[UnfitError]) -> list[str]:
+    """One note for each reason, with how many rows it concerns and the first example."""
+    reasons: dict[str, list[str]] = {}
+    for one in unfit:
+        reasons.setdefault(one.reason, []).append(one.example)
+    return [
+        f"{len(examples)} left out: {reason}" + (f", such as {examples[0]}" if examples[0] else "")
+        for reason, examples in reasons.items()
+    ]
 
 
 def read(
@@ -37,10 +51,15 @@ def read(
     among: Among,
     where: str,
     wanted: Mapping[DocumentId, Sequence[int]] | None = None,
+    *,
+    can_map: bool = True,
 ) -> ForeignChunks:
-    """The chunks of `records` that are meant, in their order; `where` names the store."""
+    """The chunks of `records` that are meant, in their order; `where` names the store.
+
+    `can_map` tells that other fields may be named where these do not fit.
+    """
     chunks: list[ForeignChunk] = []
-    unfit: Counter[str] = Counter()
+    unfit: list[UnfitError] = []
     notes: list[str] = []
     seen: set[tuple[DocumentId, int]] = set()
     taken = fields.taken()
@@ -48,7 +67,7 @@ def read(
         try:
             chunk = understood(record, fields, taken)
         except UnfitError as error:
-            unfit[str(error)] += 1
+            unfit.append(error)
             continue
         if name := _breach(record.payload, among):
             # How many is not said: that would tell of other owners' chunks.
@@ -59,25 +78,29 @@ def read(
         if chunk.chunk_index is not None:
             place = chunk.document, chunk.chunk_index
             if place in seen:
-                notes.append(f"{where} has several chunks {place[1]} of {place[0]!r}: one is used")
+                unfit.append(UnfitError("another chunk has the same document and chunk index"))
                 continue
             seen.add(place)
         chunks.append(chunk)
-    if records and unfit.total() == len(records):
+    told = left_out(unfit)
+    if records and len(unfit) == len(records):
+        said = f"no chunk of {where} can be used: {'; '.join(told)}. They carry {carried(records)}"
+        if not can_map:
+            raise ProviderRefusedError(said)
         raise InvalidInputError(
-            f"no chunk of {where} can be used: {', '.join(unfit)}. They carry {carried(records)}:"
-            " map them with fields={'text': 'body', ...} (on the command line: --field text=body)"
+            f"{said}: map them with fields={{'text': 'body', ...}}"
+            " (on the command line: --field text=body)"
         )
-    notes += [f"{where}: {many} left out: {why}" for why, many in unfit.items()]
+    notes += [f"{where}: {one}" for one in told]
     return ForeignChunks(tuple(chunks), tuple(dict.fromkeys(notes)))
 
 
 def first_chunks(
-    records: Sequence[Record], fields: Fields, among: Among, where: str
+    records: Sequence[Record], fields: Fields, among: Among, where: str, *, can_map: bool = True
 ) -> list[ForeignDocument]:
     """Documents by their first chunks, whose texts are not needed for it."""
     named = [record._replace(text="?") for record in records]
-    found = read(named, fields, among, where).chunks
+    found = read(named, fields, among, where, can_map=can_map).chunks
     return [
         ForeignDocument(one.document, one.title, one.chunk_count, one.metadata) for one in found
     ]
@@ -96,19 +119,19 @@ def understood(record: Record, fields: Fields, taken: frozenset[str]) -> Foreign
     payload = record.payload
     document = look_up(payload, fields.document)
     if not isinstance(document, str | int) or isinstance(document, bool):
-        raise UnfitError(_lacks("document", fields.document, document))
+        raise _lacks("document", fields.document, document)
     text = look_up(payload, fields.text) or record.text
     if not isinstance(text, str):
-        raise UnfitError(_lacks("text", fields.text, text))
+        raise _lacks("text", fields.text, text)
     try:
         text.encode()
     except UnicodeEncodeError:
         raise UnfitError(f"the text in {_named(fields.text)} is half a character") from None
     index = look_up(payload, fields.chunk_index)
     if index is not None and _counted(index) is None:
-        raise UnfitError(_lacks("chunk index", fields.chunk_index, index))
+        raise _lacks("chunk index", fields.chunk_index, index)
     if index is None and not record.id:
-        raise UnfitError(_lacks("chunk index", fields.chunk_index, index))
+        raise _lacks("chunk index", fields.chunk_index, index)
     start = _whole(look_up(payload, fields.start))
     end = _whole(look_up(payload, fields.end))
     if start is not None and not fields.end:
@@ -173,12 +196,12 @@ def _is_meant(
     )
 
 
-def _lacks(what: str, names: Names, value: object) -> str:
+def _lacks(what: str, names: Names, value: object) -> UnfitError:
     if value is None:
-        return f"no {what} in {_named(names)}"
+        return UnfitError(f"no {what} in {_named(names)}")
     shown = repr(value)
     shown = shown if len(shown) <= _SHORT else f"{shown[:_SHORT]}…"
-    return f"{_named(names)} is {shown}, no {what}"
+    return UnfitError(f"{_named(names)} is no {what}", shown)
 
 
 def _named(names: Names) -> str:

@@ -1,0 +1,37 @@
+"""A text that is too long, cut where it hurts least."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sheets import texts
+from unchunk.text.cutting import beginning, ends
+from unchunk.text.graphemes import border_before
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "kept"),
+    [
+        ("A rope is here. A lamp is lit, too.", 30, "A rope is here. "),
+        ("A rope. A lamp is lit at night, too.", 30, "A rope. A lamp is lit at"),
+        ("A rope. " + "x" * 40, 30, "A rope. " + "x" * 22),
+        ("每晚的费用，" * 8, 20, ("每晚的费用，" * 8)[:20]),
+        ("xx" + "👩‍👩‍👧" * 4, 9, "xx👩‍👩‍👧"),
+        ("two words", 3, "two"),
+    ],
+)
+def test_a_sentence_a_word_or_a_character_ends_it(text: str, length: int, kept: str) -> None:
+    assert text[: next(ends(text, length))] == kept
+
+
+def test_a_beginning_that_says_nothing_is_none() -> None:
+    assert beginning("A long text without any end", 19) == ""
+    assert beginning("A long text without any end", 23) == "A long text without any"
+
+
+@given(texts, st.integers(0, 60))
+def test_an_end_is_within_the_length_and_between_characters(text: str, length: int) -> None:
+    if length < len(text):
+        places = [*ends(text, length)]
+        assert all(0 <= at <= length for at in places)
+        assert places[-1] == border_before(text, length)
