@@ -7,6 +7,8 @@ from math import isnan
 from unchunk.errors import InvalidInputError
 
 MOST = 1000
+# How many chunks a reranker reads, unless it is set.
+RERANKED = 10
 
 
 @dataclass(frozen=True, slots=True)
