@@ -85,6 +85,7 @@ class Settings:
     reranker: str = ""
     reranker_url: str = ""
     reranker_key: str = ""
+    reranked_chunks: int = 10
     rag_enabled: bool = True
     rag_top_k: int | None = None
     rag_max_context_chars: int | None = None

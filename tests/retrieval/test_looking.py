@@ -15,7 +15,7 @@ from sheets import WORDS, coverage, even, prose, sheet_of
 from shelves import Found, WrittenShelf
 from unchunk.domain import Span
 from unchunk.engine import Engine
-from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
+from unchunk.errors import InvalidSettingError, ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Reranker
 from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.evidence import ReconstructedDocument
@@ -360,6 +360,26 @@ def test_a_reranker_reads_ten_and_the_rest_stays_behind_them() -> None:
     assert names[10:] == [f"{at}.txt" for at in range(10, 15)]
     ranks = [one.rank_score for one in evidence.found]
     assert all(before >= after for before, after in pairwise(ranks))
+
+
+def test_how_many_chunks_a_reranker_reads_is_a_setting(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker = Longest("z")
+    monkeypatch.setattr("unchunk.wiring.manners.make_reranker", lambda _: reranker)
+    for at in range(15):
+        home.file(f"{at}.txt", f"The house number {at} has a color. {prose(100, seed=at)}")
+
+    async def work(engine: Engine) -> None:
+        await engine.add(home.files)
+        await engine.retrieve(QUESTION, amount=Amount(limit=15, min_score=0.0))
+
+    for setting in (3, 12):
+        reranker.read.clear()
+        home.run(in_time(work), reranked_chunks=setting)
+        assert len(reranker.read) == 1 + setting
+    with pytest.raises(InvalidSettingError, match="reranked_chunks has to be at least 1"):
+        home.run(in_time(work), reranked_chunks=0)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def test_quotes_and_brackets_belong_to_the_sentence_they_close() -> None:
         "wait... what",
         "Yahoo! is a name",
         "Capt.\nAhab",
+        "Vaswani et al. The authors of (Smith et al. 2019)",
     ],
 )
 def test_a_stop_that_ends_no_sentence_is_passed_over(text: str) -> None:

@@ -9,6 +9,8 @@ from unchunk.errors import InvalidInputError
 from unchunk.retrieval.evidence import ReconstructedDocument
 
 MOST = 1000
+# How many chunks a reranker reads, unless it is set.
+RERANKED = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import InvalidInputError
 from unchunk.ports import Reranker
-from unchunk.retrieval.amount import Amount, check
+from unchunk.retrieval.amount import RERANKED, Amount, check
 from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.fusion import Fusion
 from unchunk.retrieval.shelf import ANY_SCORE, EVERYWHERE, Card, Sheet, Shelf, Where
@@ -45,6 +45,7 @@ class Manner:
     fusion: Fusion
     words: Words = field(default_factory=Words)
     reranker: Reranker | None = None
+    reranked_chunks: int = RERANKED
 
 
 class Asking:
@@ -84,7 +85,13 @@ class Asking:
         manner = self._manner
         reranker = WatchedReranker(manner.reranker, self._telemetry) if manner.reranker else None
         analyzer = QueryAnalyzer(manner.words)
-        return Retriever(self._shelf, owner=self._owner, analyzer=analyzer, reranker=reranker)
+        return Retriever(
+            self._shelf,
+            owner=self._owner,
+            analyzer=analyzer,
+            reranker=reranker,
+            reranked_chunks=self._manner.reranked_chunks,
+        )
 
     async def snippets(
         self, question: str, owner: OwnerId, where: Where, limit: int, *, with_tags: bool = True

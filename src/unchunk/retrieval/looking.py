@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Reranker
+from unchunk.retrieval.amount import RERANKED
 from unchunk.retrieval.duplicates import Disagreement, Variant, compared, disagreements
 from unchunk.retrieval.fusion import Ranking, by_rank
 from unchunk.retrieval.reconstruct import wanted
@@ -82,7 +83,9 @@ class Look:
 class Looker:
     """The best `reranked` chunks are read again by `reranker`, if there is one."""
 
-    def __init__(self, shelf: Shelf, reranker: Reranker | None = None, reranked: int = 10) -> None:
+    def __init__(
+        self, shelf: Shelf, reranker: Reranker | None = None, reranked: int = RERANKED
+    ) -> None:
         self._shelf, self._reranker, self._reranked = shelf, reranker, reranked
 
     async def look(self, request: Request) -> Look:

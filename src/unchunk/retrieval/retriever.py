@@ -8,7 +8,7 @@ from typing import NamedTuple
 from unchunk.domain import DocumentId, OwnerId
 from unchunk.errors import ProviderRefusedError, ProviderUnavailableError
 from unchunk.ports import Reranker
-from unchunk.retrieval.amount import Amount, check
+from unchunk.retrieval.amount import RERANKED, Amount, check
 from unchunk.retrieval.cited import citations_in
 from unchunk.retrieval.duplicates import disagreements_told
 from unchunk.retrieval.evidence import ReconstructedDocument
@@ -87,10 +87,11 @@ class Retriever:
         owner: OwnerId = "",
         analyzer: QueryAnalyzer | None = None,
         reranker: Reranker | None = None,
+        reranked_chunks: int = RERANKED,
     ) -> None:
         self._shelf, self._owner = shelf, owner
         self._analyzer = analyzer or QueryAnalyzer()
-        self._looker = Looker(shelf, reranker)
+        self._looker = Looker(shelf, reranker, reranked_chunks)
 
     async def search_with_context(
         self,

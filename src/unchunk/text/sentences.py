@@ -14,8 +14,8 @@ _STOP = re.compile(
 )
 _LONGEST = 8
 _ABBREVIATED = (
-    "approx bzw ca capt cf dept dr eq fig figs gov hon inc jr lt ltd messrs mr mrs ms nos nr pp"
-    " prof rev sen sgt sr st vgl vol vols vs"
+    "al approx bzw ca capt cf dept dr eq fig figs gov hon inc jr lt ltd messrs mr mrs ms nos nr"
+    " pp prof rev sen sgt sr st vgl vol vols vs"
 )
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 # By their last two letters alone, most words are known to be none of these.

@@ -30,7 +30,10 @@ def manner_of(settings: Settings) -> Manner:
         settings.follow_up_words or usual.follow_up,
         settings.idioms or usual.idioms,
     )
-    return Manner(_fusion(settings.fusion), words, make_reranker(settings))
+    _check(settings.reranked_chunks >= 1, "reranked_chunks", "at least 1")
+    return Manner(
+        _fusion(settings.fusion), words, make_reranker(settings), settings.reranked_chunks
+    )
 
 
 def chat_manner_of(settings: Settings) -> ChatManner:

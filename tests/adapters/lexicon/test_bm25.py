@@ -113,8 +113,12 @@ def test_terms_are_in_order_and_weigh_something(text: str) -> None:
         assert all(weight > 0 for weight in terms.weights)
 
 
-def test_words_of_a_query_weigh_one_each_however_often_they_stand_there() -> None:
-    assert LEXICON.query("whale sea whale 北京 北京").weights == (1.0, 1.0, 1.0)
+def test_words_of_a_query_weigh_as_often_as_they_stand_there() -> None:
+    counted = LEXICON.query("whale sea whale 北京 whales 北京 " + "ship " * 500)
+    weights = dict(zip(*counted, strict=True))
+    for word, times in {"whale": 3.0, "sea": 1.0, "北京": 2.0, "ship": 500.0}.items():
+        assert weights[LEXICON.query(word).ids[0]] == times
+    assert LEXICON.query("whale sea").weights == (1.0, 1.0)
 
 
 def test_words_of_a_document_weigh_by_saturated_frequency() -> None:

@@ -36,6 +36,8 @@ _UNSPACED = (
 _LETTER = r"\p{L}\p{N}\p{Mn}\p{Mc}"
 _WORD = regex.compile(rf"([{_UNSPACED}--[\p{{P}}\p{{S}}]]+)|[{_LETTER}--[{_UNSPACED}]]+", regex.V1)
 _CLUSTER = regex.compile(r"\P{M}\p{M}*|\p{M}+")
+# With so large a k1, and lengths left out, a word weighs as often as it stands in a text.
+_COUNTED = 1e7
 _LANGUAGES = sorted(name.lower() for name in vars(qdrant_edge.Language) if name[0] != "_")
 
 
@@ -54,33 +56,8 @@ class Bm25Lexicon:
         b: float = 0.75,
         average_length: float = 128.0,
     ) -> None:
-        neutral = language == "none"
-        try:
-            self._plain, self._cut = (
-                qdrant_edge.Bm25(
-                    qdrant_edge.Bm25Config(
-                        k=k1,
-                        b=b,
-                        avg_len=average_length,
-                        tokenizer=tokenizer,
-                        ascii_folding=True,
-                        language=None if neutral else language,
-                        stemmer=qdrant_edge.DisabledStemmer() if neutral else None,
-                        stopwords=qdrant_edge.StopwordsSet() if neutral else None,
-                    )
-                )
-                for tokenizer in (
-                    qdrant_edge.TokenizerType.Word,
-                    qdrant_edge.TokenizerType.Whitespace,
-                )
-            )
-        except ValueError as error:
-            if language not in _LANGUAGES:
-                known = ", ".join(_LANGUAGES)
-                raise InvalidSettingError(
-                    f"unsupported language {language!r}; use one of {known}, or none"
-                ) from error
-            raise InvalidSettingError(f"the lexicon cannot be set up: {error}") from error
+        self._plain, self._cut = _engines(language, k1, b, average_length)
+        self._plain_count, self._cut_count = _engines(language, _COUNTED, 0, average_length)
 
     def document(self, text: str) -> Terms:
         if text.isascii():
@@ -100,12 +77,47 @@ class Bm25Lexicon:
         return frozenset(self.document(text).ids)
 
     def query(self, text: str) -> Terms:
+        """The words of a question, each with how often it stands there."""
         folded = _fold(text)
         if _INTRICATE.search(folded):
-            vector = self._cut.embed_query(_cut(folded, singles=False))
+            vector = self._cut_count.embed_document(_cut(folded, singles=False))
         else:
-            vector = self._plain.embed_query(folded)
-        return Terms(tuple(vector.indices), tuple(vector.values))
+            vector = self._plain_count.embed_document(folded)
+        return Terms(tuple(vector.indices), tuple(map(float, map(round, vector.values))))
+
+
+def _engines(
+    language: str, k1: float, b: float, average_length: float
+) -> tuple[qdrant_edge.Bm25, qdrant_edge.Bm25]:
+    """One that finds the words itself, and one for words with spaces between."""
+    neutral = language == "none"
+    try:
+        plain, cut = (
+            qdrant_edge.Bm25(
+                qdrant_edge.Bm25Config(
+                    k=k1,
+                    b=b,
+                    avg_len=average_length,
+                    tokenizer=tokenizer,
+                    ascii_folding=True,
+                    language=None if neutral else language,
+                    stemmer=qdrant_edge.DisabledStemmer() if neutral else None,
+                    stopwords=qdrant_edge.StopwordsSet() if neutral else None,
+                )
+            )
+            for tokenizer in (
+                qdrant_edge.TokenizerType.Word,
+                qdrant_edge.TokenizerType.Whitespace,
+            )
+        )
+    except ValueError as error:
+        if language not in _LANGUAGES:
+            known = ", ".join(_LANGUAGES)
+            raise InvalidSettingError(
+                f"unsupported language {language!r}; use one of {known}, or none"
+            ) from error
+        raise InvalidSettingError(f"the lexicon cannot be set up: {error}") from error
+    return plain, cut
 
 
 def _fold(text: str) -> str:
