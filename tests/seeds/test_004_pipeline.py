@@ -494,6 +494,24 @@ def test_copies_are_dropped_unless_anything_differs_which_is_pointed_out(
 
 
 @pytest.mark.statement("004-24")
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("Dogs are allowed.", "Dogs are not allowed.", "are not allowed"),
+        (OLD, f"{OLD[:-1]}, except in the year 2024.", "except in the year 2024"),
+    ],
+)
+def test_a_difference_of_short_texts_or_at_an_end_is_pointed_out_too(
+    tmp_path: Path, one: str, other: str, told: str
+) -> None:
+    with library(tmp_path / "home") as opened:
+        opened.add(*written(tmp_path / "files", old__md=one, new__md=other))
+        evidence = opened.retrieve(one)
+    assert len(evidence.documents) == 2
+    assert told in evidence.disagreement
+
+
+@pytest.mark.statement("004-24")
 def test_in_chunks_of_others_a_fact_that_differs_is_pointed_out_too(tmp_path: Path) -> None:
     texts = {"old": OLD, "new": OLD.replace("in spring", "never in spring"), "copy": f"{OLD} "}
     results = [
