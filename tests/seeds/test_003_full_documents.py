@@ -462,6 +462,28 @@ def test_a_follow_up_brings_the_cited_documents_first_and_in_full(
 
 
 @pytest.mark.statement("003-29")
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_small_talk_between_an_answer_and_a_follow_up_changes_nothing(
+    talk: Talk, is_kept: bool
+) -> None:
+    first, more = "Who is the main character?", "Tell me more about them"
+    # It names nothing, although its words are found in other documents.
+    thanks = "Under there!"
+    said, welcome = f"It is Mara {talk.cite('chapter2.txt')}.", "You are welcome."
+    if is_kept:
+        conversation = talk.chat(first, said, conversation="new")["conversation"]
+        talk.chat(thanks, welcome, conversation=conversation)
+        found = talk.retrieve(more, conversation=conversation)
+    else:
+        turns = [first, said, thanks, welcome, more]
+        roles = ["user", "assistant"] * 3
+        messages = [{"role": it, "content": text} for it, text in zip(roles, turns, strict=False)]
+        found = talk.post("/api/retrieve", {"messages": messages})
+    assert found["plan"]["carried"] == [[talk.ids["chapter2.txt"], 0]]
+    assert found["sources"][0]["name"] == "chapter2.txt"
+
+
+@pytest.mark.statement("003-29")
 def test_sources_that_are_numbered_below_an_answer_are_citations_too(talk: Talk) -> None:
     found = talk.follow_up(
         "Tell me more about them", "It is Mara [1].\n\nSources:\n[1] chapter3.txt, chunk 0"
