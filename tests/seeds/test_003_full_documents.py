@@ -340,6 +340,33 @@ def test_a_document_that_does_not_fit_keeps_its_beginning_its_end_its_matches_an
     assert not covered & left_out
 
 
+@pytest.mark.statement("003-27", "003-28")
+@pytest.mark.parametrize("length", [700, 8_000])
+@pytest.mark.parametrize("chunk_size", [400, 3_200, 4_000])
+def test_chunks_that_are_large_beside_the_room_lose_neither_the_ends_nor_the_match(
+    tmp_path: Path, chunk_size: int, length: int
+) -> None:
+    text = logbook()
+    (tmp_path / LONG).write_text(text)
+    with unchunk.open(tmp_path / "home", embedder="hashing", chunk_size=chunk_size) as library:
+        library.add(tmp_path / LONG)
+        amount = unchunk.Amount(budget=24_000, full_length=length)
+        question = "What does the crane of the harbour lift? source:logbook.md"
+        evidence = library.retrieve(question, amount=amount)
+    [document] = evidence.documents
+    opening, *_, ending = document.passages
+    assert text.startswith(opening.text)
+    assert text.endswith(ending.text)
+    best = evidence.found[0].place.chunk_index
+    assert best in [one.chunk_index for one in document.chunks]
+    assert 0.75 * length <= len(document.full_content) <= length
+    assert len(document.gaps) == len(document.passages) - 1
+    # With what the marks stand for, it is all of the document.
+    shown = {at for one in document.passages for at in range(one.first_chunk, one.last_chunk + 1)}
+    told = {at for one in document.gaps for at in range(one.first_chunk, one.last_chunk + 1)}
+    assert document.chunk_count == len(shown | told)
+
+
 @pytest.mark.statement("003-28")
 @pytest.mark.parametrize(
     "question",
