@@ -224,6 +224,30 @@ def test_a_file_name_in_a_question_is_a_tag_if_one_document_is_called_so(talk: T
     assert talk.retrieve("What does storms.txt say about noon?")["plan"]["mode"] == "passages"
 
 
+@pytest.mark.statement("003-07", "003-20")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "报告.txt说了什么?",
+        "请总结报告.txt的内容",
+        "source:报告.txt，说了什么",
+        "レポート.txtについて教えて",
+    ],
+)
+def test_a_name_ends_with_its_extension_where_a_script_has_no_blanks(
+    tmp_path: Path, question: str
+) -> None:
+    with unchunk.open(tmp_path / "home", embedder="hashing") as library:
+        for name in ("报告.txt", "レポート.txt", "other.txt"):
+            (tmp_path / name).write_text(f"港口的收入。 {name}", "utf-8")
+            library.add(tmp_path / name)
+        evidence = library.retrieve(question)
+    assert evidence.plan.mode == "sources"
+    [document] = evidence.documents
+    assert document.name in question
+    assert document.kind == "full document"
+
+
 @pytest.mark.statement("003-48")
 def test_where_a_source_is_not_found_everything_is_searched_and_it_is_said(talk: Talk) -> None:
     found = talk.retrieve("What color is the house? source:storie.txt")
