@@ -74,6 +74,15 @@ def test_a_summary_of_a_long_document_is_written_from_notes_on_all_of_its_parts(
     assert (document.name, document.kind) == ("log.md", "full document")
 
 
+def test_only_the_document_that_is_named_by_its_title_is_read_in_parts(room: Room) -> None:
+    always(room, reader())
+    texts = {"a.md": f"# The Otter Diary\n\n{book()}", "b.md": book(name="Heron and otter")}
+    events = told(room, "Summarise the otter diary", texts=texts)
+    assert {one.name for one in reading(events)} == {"a.md"}
+    kept = {one.name: one.kind for one in gather(events).sources.documents}
+    assert kept["a.md"] == "full document"
+
+
 def test_the_parts_are_all_of_the_text_once_and_each_fits_the_budget(room: Room) -> None:
     always(room, reader())
     events = told(room)

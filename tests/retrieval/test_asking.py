@@ -18,7 +18,9 @@ from unchunk.engine import Engine
 from unchunk.errors import IndexUnavailableError, InvalidInputError, ProviderUnavailableError
 from unchunk.library.lazy import LazyIndex
 from unchunk.mcp.tools import TOOLS, Desk
+from unchunk.retrieval import sighting
 from unchunk.retrieval.amount import Amount
+from unchunk.retrieval.cache import TimedCache
 from unchunk.retrieval.query import Turn
 from unchunk.retrieval.retriever import Evidence
 from unchunk.retrieval.shelf import Where
@@ -186,6 +188,7 @@ def test_a_write_of_another_process_is_seen_by_the_next_question(home: Home, ser
 def test_an_answer_by_words_alone_says_so_in_every_way_and_is_not_remembered(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sighting, "_OUTAGE_SECONDS", 0.0)
     home.file("a.txt", WHALE.format("once"))
 
     async def work(engine: Engine) -> None:
@@ -208,9 +211,36 @@ def test_an_answer_by_words_alone_says_so_in_every_way_and_is_not_remembered(
     home.run(in_time(work))
 
 
+def test_an_embedder_that_is_down_is_not_asked_again_for_some_seconds(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.file("a.txt", WHALE.format("once"))
+    now = 0.0
+
+    async def work(engine: Engine) -> None:
+        nonlocal now
+        await engine.add(home.files)
+        sight = engine._asking._shelf._sight  # type: ignore[attr-defined]
+        seconds = sighting._OUTAGE_SECONDS
+        sight._outages = TimedCache[str, str](1, seconds, lambda: now)
+        down = ProviderUnavailableError("the provider is down")
+        break_off(monkeypatch, part(engine, "embedder"), "embed", down, {1})
+        calls = counting(monkeypatch, engine)
+        for _ in range(3):
+            notes = (await engine.search(QUESTION)).notes
+            assert notes == ("searched by words only: the provider is down",)
+        assert calls["embed"] == 1
+        now = seconds
+        assert (await engine.search(QUESTION)).notes == ()
+        assert calls["embed"] == 2
+
+    home.run(in_time(work))
+
+
 def test_evidence_is_carried_when_the_embedder_is_down(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sighting, "_OUTAGE_SECONDS", 0.0)
     home.file("keepers.txt", "Maren keeps the lighthouse. She was born in the year of the flood.")
     crowd = (f"How old is she now? She is {at} years old now, as all know." for at in range(200))
     home.file("other.txt", "\n\n".join(crowd))

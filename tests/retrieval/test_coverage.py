@@ -11,8 +11,8 @@ TALK = (
 )
 
 
-def needs_all(question: str, history: tuple[Turn, ...] = ()) -> bool:
-    return ANALYZER.needs_all(ANALYZER.analyze(question, history))
+def needs_all(question: str, history: tuple[Turn, ...] = (), names: tuple[str, ...] = ()) -> bool:
+    return ANALYZER.needs_all(ANALYZER.analyze(question, history), names)
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,26 @@ def test_what_stands_in_a_passage_does_not(question: str) -> None:
 )
 def test_a_follow_up_needs_all_only_if_it_says_so(question: str, *, needs: bool) -> None:
     assert needs_all(question, TALK) is needs
+
+
+REPORT = ("annual-report.md", "Annual Report 2023")
+
+
+@pytest.mark.parametrize(
+    ("question", "needs"),
+    [
+        ("Summarise the annual report", True),
+        ("Summarise the annual-report for 2023", True),
+        ("What is the annual report about?", True),
+        ("Tell me everything in the annual report", True),
+        ("Explain the annual report", True),
+        ("Explain the report", False),
+        ("Summarise the novel", False),
+        ("Explain all the fees in the annual report", False),
+        ("Summarise the last section of the annual report", False),
+    ],
+)
+def test_what_a_document_is_called_is_no_matter(question: str, *, needs: bool) -> None:
+    assert needs_all(question, names=REPORT) is needs
+    if "annual" in question:
+        assert not needs_all(question, names=("novel.md", "Mara"))

@@ -45,6 +45,30 @@ def test_short_texts_are_copies_only_if_they_are_the_same() -> None:
     assert compared(found).copies == {at(3): at(1)}
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ("Members pay a fee.", "Members pay no fee.", ("a fee", "no fee")),
+        ("Dogs are allowed.", "Dogs are not allowed.", ("are allowed", "are not allowed")),
+        ("Fee: 5 euros", "Fee: 6 euros", ("5 euros", "6 euros")),
+        ("费用五元", "费用六元", ("五元", "六元")),
+    ],
+)
+def test_short_texts_are_told_of_if_one_word_differs(
+    one: str, other: str, told: tuple[str, str]
+) -> None:
+    [variant] = compared([(at(1), 0.9, one), (at(2), 0.9, other)]).variants
+    assert variant.differences == (told,)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Yes.", "No."), ("Dogs are allowed.", "Cats were allowed."), ("Fee: 5 euros", "5 cats")],
+)
+def test_short_texts_of_which_more_differs_are_not_told_of(one: str, other: str) -> None:
+    assert compared([(at(1), 0.9, one), (at(2), 0.9, other)]) == ({}, ())
+
+
 @given(st.lists(st.tuples(st.floats(-1, 1), st.text("ab ", max_size=12)), max_size=12))
 def test_every_copy_has_an_original_that_stands_before_it_and_is_none_itself(
     texts: list[tuple[float, str]],
@@ -206,6 +230,21 @@ def test_a_fact_behind_the_end_of_the_other_is_kept_and_no_difference() -> None:
     long = " ".join([LEASE] * 3)
     found = compared([(at(1), 0.9, long), (at(2), 0.9, f"{long} In winter he has twelve hours.")])
     assert found == ({}, ())
+
+
+def test_more_words_at_an_end_are_told_where_the_document_of_the_other_text_ends_there() -> None:
+    found = [(at(1), 0.9, LONG), (at(2), 0.9, f"{LONG[:-1]}, except in the year 2024.")]
+    assert compared(found, {at(2)}).variants == ()
+    [variant] = compared(found, {at(1)}).variants
+    assert variant.differences == (("foot", "foot, except in the year 2024"),)
+
+
+def test_more_words_at_a_beginning_are_told_where_the_document_of_the_other_text_begins() -> None:
+    first, second = Place("a", 1, 0), Place("b", 1, 5)
+    longer = f"Except in the year 2024: {LONG}"
+    [variant] = compared([(first, 0.9, LONG), (second, 0.9, longer)]).variants
+    assert variant.differences[0].there.startswith("Except in the year 2024")
+    assert compared([(second, 0.9, LONG), (first, 0.9, longer)]).variants == ()
 
 
 def test_texts_that_differ_in_many_words_are_not_told_of() -> None:

@@ -5,17 +5,23 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sheets import coverage, cuttings, even, prose, sheet_of, without_marks
 from unchunk.domain import ChunkingStrategy, Heading, Span
+from unchunk.retrieval.evidence import Gap, ReconstructedDocument
 from unchunk.retrieval.excerpts import by_importance, excerpt
 from unchunk.retrieval.wholes import shares
 from unchunk.text.chunking import chunk
 from unchunk.text.tokens import get_encoding
 
 Cutting = tuple[str, list[Span]]
+
+
+def mark(document: ReconstructedDocument, gap: Gap) -> str:
+    return document.full_content[gap.at : gap.end].strip()
 
 
 def tokens(text: str) -> int:
@@ -182,11 +188,87 @@ def test_a_heading_cannot_end_a_mark() -> None:
 
 def test_a_chunk_longer_than_the_limit_is_cut_and_what_stands_around_it_is_marked() -> None:
     text, spans = even(4, 1000)
-    document = excerpt(sheet_of(text, spans), {1: 0.5}, 300)
+    document = excerpt(sheet_of(text, spans), {1: 0.5}, 120)
     assert document.kind == "excerpt"
     assert document.full_content.startswith("[... chunk 0 omitted ...]\n")
     assert document.full_content.endswith("\n[... rest of chunk 1 and chunks 2-3 omitted ...]")
     assert excerpt(sheet_of(text, spans), {1: 0.5}, 3).passages == ()
+
+
+@pytest.mark.parametrize("limit", [700, 2_500, 4_000, 8_000])
+def test_chunks_that_do_not_fit_leave_both_ends_and_the_match(limit: int) -> None:
+    text, spans = even(15, 4_000, 400)
+    document = excerpt(sheet_of(text, spans), {7: 0.5}, limit)
+    opening, match, ending = document.passages
+    assert text.startswith(opening.text)
+    assert text.endswith(ending.text)
+    assert (match.first_chunk, match.last_chunk) == (7, 7)
+    assert len(match.text) > len(opening.text) > len(ending.text)
+    assert 0.8 * limit <= len(document.full_content) <= limit
+    # The mark of a gap says which chunks beside it are shown in part.
+    first, second = (mark(document, one) for one in document.gaps)
+    assert first == "[... rest of chunk 0 and chunks 1-6 omitted ...]"
+    rest = "" if match.end == spans[7].end else "rest of chunk 7, "
+    assert second == f"[... {rest}chunks 8-13 and beginning of chunk 14 omitted ...]"
+    assert [(one.first_chunk, one.last_chunk) for one in document.gaps] == [
+        (0, 6),
+        (8 - bool(rest), 14),
+    ]
+    assert [one.content for one in document.chunks] == [match.text]
+
+
+@pytest.mark.parametrize(
+    ("matches", "shown"),
+    [
+        ({}, [(0, 1), (14, 14)]),
+        ({5: 0.5}, [(0, 0), (5, 6), (14, 14)]),
+        ({1: 0.5}, [(0, 2), (14, 14)]),
+    ],
+)
+def test_much_room_that_is_left_is_filled_with_a_part_of_the_next_chunk(
+    matches: dict[int, float], shown: list[tuple[int, int]]
+) -> None:
+    text, spans = even(15, 4_000)
+    limit = 4_000 * (2 + bool(matches)) + 3_000
+    document = excerpt(sheet_of(text, spans), matches, limit)
+    assert 0.9 * limit <= len(document.full_content) <= limit
+    assert coverage(document) == shown
+    assert [one.first_chunk for one in document.gaps if "rest of" in mark(document, one)]
+    assert document.passages[-1].text == spans[14].of(text)
+
+
+def test_a_part_of_a_chunk_before_what_is_shown_is_its_end() -> None:
+    text, spans = even(15, 4_000)
+    document = excerpt(sheet_of(text, spans), {}, 19_000)
+    assert coverage(document) == [(0, 2), (13, 14)]
+    assert document.passages[-1].text == text[document.passages[-1].start :]
+    [gap] = document.gaps
+    assert mark(document, gap) == "[... chunks 3-12 and beginning of chunk 13 omitted ...]"
+
+
+def test_the_two_chunks_of_a_document_are_cut_where_they_meet() -> None:
+    text, spans = even(2, 4_000)
+    document = excerpt(sheet_of(text, spans), {}, 3_000)
+    [gap] = document.gaps
+    assert mark(document, gap) == "[... rest of chunk 0 and beginning of chunk 1 omitted ...]"
+    opening, ending = document.passages
+    assert 1.5 * len(ending.text) < len(opening.text) < 2.5 * len(ending.text)
+
+
+def test_a_match_that_fits_is_not_cut_for_what_would_be_too_short_to_say_anything() -> None:
+    text, spans = even(10, 100)
+    document = excerpt(sheet_of(text, spans), {5: 0.5}, 160)
+    assert coverage(document) == [(5, 5)]
+    assert document.passages[0].text == spans[5].of(text)
+
+
+def test_a_text_without_blanks_is_cut_between_characters() -> None:
+    text = "e\u0301" * 4_000
+    spans = [Span(at, at + 2_000) for at in range(0, 8_000, 2_000)]
+    opening, ending = excerpt(sheet_of(text, spans), {}, 1_000).passages
+    assert opening.text == text[: len(opening.text)]
+    assert (len(opening.text) % 2, len(ending.text) % 2) == (0, 0)
+    assert ending.text.startswith("e")
 
 
 def test_an_excerpt_can_be_counted_in_tokens() -> None:

@@ -470,6 +470,29 @@ def test_chunks_that_are_wanted_anyway_are_among_what_is_found(
     play(scene)
 
 
+def test_a_document_whose_chunks_do_not_tell_their_number_is_found_by_its_name(
+    tmp_path: Path,
+) -> None:
+    texts = ["The tide comes in at six.", "The tide goes out at noon."]
+    payloads = [
+        {"parent_id": "d", "title": "tides.md", "chunk_index": at, "content": text}
+        for at, text in enumerate(texts)
+    ]
+    with stores.chroma_client(tmp_path) as client:
+        stores.fill_chroma(client, "pages", payloads)
+
+    async def scene() -> None:
+        shelf = ForeignShelf(await open_chroma(tmp_path, "pages", stores.embedder()))
+        evidence = await Retriever(shelf).retrieve("When does it turn? source: tides.md")
+        assert not [one for one in evidence.notes if "no document" in one]
+        [document] = evidence.documents
+        assert (document.name, document.kind, document.chunk_count) == ("tides.md", "excerpt", None)
+        assert all(text in document.full_content for text in texts)
+        await shelf.close()
+
+    play(scene)
+
+
 def test_chunks_that_disagree_on_their_number_are_named(running: Running) -> None:
     name = f"odd{next(_NUMBERS)}"
     payloads = page("d", "the tide")

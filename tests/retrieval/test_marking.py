@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sheets import texts
-from unchunk.retrieval.marking import fence, gap_mark, notes_mark, rest_mark, tag_for
+from unchunk.retrieval.marking import cut_mark, fence, gap_mark, notes_mark, rest_mark, tag_for
 
 MARKS = [
     gap_mark(4, 7),
     gap_mark(4, 4),
     gap_mark(4, 3),
+    cut_mark(4, 7, rest=True, beginning=True),
     rest_mark(4),
     notes_mark(),
     gap_mark(4, 7, "8f3a"),
@@ -189,6 +190,9 @@ def test_marks_say_what_is_omitted() -> None:
     assert gap_mark(4, 4) == "[... chunk 4 omitted ...]"
     assert gap_mark(4, 7, "8f3a") == "[... chunks 4-7 omitted, mark 8f3a ...]"
     assert rest_mark(4) == "[... rest of chunk 4 omitted ...]"
+    both = cut_mark(4, 7, rest=True, beginning=True)
+    assert both == "[... rest of chunk 4, chunks 5-6 and beginning of chunk 7 omitted ...]"
+    assert cut_mark(4, 5, beginning=True) == "[... chunk 4 and beginning of chunk 5 omitted ...]"
     assert notes_mark() == "[... rest of these notes omitted ...]"
     assert notes_mark("8f3a") == "[... rest of these notes omitted, mark 8f3a ...]"
     assert fence("text") == "<<<evidence\ntext\nevidence>>>"

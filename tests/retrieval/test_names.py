@@ -110,7 +110,10 @@ def test_a_hundred_thousand_names_are_searched_in_seconds() -> None:
     assert time.process_time() - started < 10
 
 
-PATHS = ["report.pdf", "annual report.pdf", "a/plan.md", "b/plan.md", "Über uns.pdf", "notes"]
+PATHS = [
+    *("report.pdf", "annual report.pdf", "a/plan.md", "b/plan.md", "Über uns.pdf", "notes"),
+    *("报告.txt", "告.txt", "レポート.txt"),
+]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +129,11 @@ PATHS = ["report.pdf", "annual report.pdf", "a/plan.md", "b/plan.md", "Über uns
         ),
         ("u\u0308ber uns.pdf?", {"u\u0308ber uns.pdf": ["Über uns.pdf"]}),
         ("What do my notes say?", {}),
+        ("报告.txt说了什么?", {"报告.txt": ["报告.txt"]}),
+        ("请总结报告.txt的内容", {"报告.txt": ["报告.txt"]}),
+        ("请看report.pdf说了什么", {"report.pdf": ["report.pdf"]}),
+        ("レポート.txtについて、もう少し詳しく教えてください", {"レポート.txt": ["レポート.txt"]}),
+        ("报告.txts 报告.txt-2 report.txt", {}),
         ("https://example.org/report.pdf or myreport.pdf, report.pdf.bak, report.pdfs", {}),
     ],
 )

@@ -224,6 +224,30 @@ def test_a_file_name_in_a_question_is_a_tag_if_one_document_is_called_so(talk: T
     assert talk.retrieve("What does storms.txt say about noon?")["plan"]["mode"] == "passages"
 
 
+@pytest.mark.statement("003-07", "003-20")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "报告.txt说了什么?",
+        "请总结报告.txt的内容",
+        "source:报告.txt，说了什么",
+        "レポート.txtについて教えて",
+    ],
+)
+def test_a_name_ends_with_its_extension_where_a_script_has_no_blanks(
+    tmp_path: Path, question: str
+) -> None:
+    with unchunk.open(tmp_path / "home", embedder="hashing") as library:
+        for name in ("报告.txt", "レポート.txt", "other.txt"):
+            (tmp_path / name).write_text(f"港口的收入。 {name}", "utf-8")
+            library.add(tmp_path / name)
+        evidence = library.retrieve(question)
+    assert evidence.plan.mode == "sources"
+    [document] = evidence.documents
+    assert document.name in question
+    assert document.kind == "full document"
+
+
 @pytest.mark.statement("003-48")
 def test_where_a_source_is_not_found_everything_is_searched_and_it_is_said(talk: Talk) -> None:
     found = talk.retrieve("What color is the house? source:storie.txt")
@@ -338,6 +362,33 @@ def test_a_document_that_does_not_fit_keeps_its_beginning_its_end_its_matches_an
     left_out = {at for first, last in omitted["chunks"] for at in range(first, last + 1)}
     assert covered | left_out == set(range(source["chunk_count"]))
     assert not covered & left_out
+
+
+@pytest.mark.statement("003-27", "003-28")
+@pytest.mark.parametrize("length", [700, 8_000])
+@pytest.mark.parametrize("chunk_size", [400, 3_200, 4_000])
+def test_chunks_that_are_large_beside_the_room_lose_neither_the_ends_nor_the_match(
+    tmp_path: Path, chunk_size: int, length: int
+) -> None:
+    text = logbook()
+    (tmp_path / LONG).write_text(text)
+    with unchunk.open(tmp_path / "home", embedder="hashing", chunk_size=chunk_size) as library:
+        library.add(tmp_path / LONG)
+        amount = unchunk.Amount(budget=24_000, full_length=length)
+        question = "What does the crane of the harbour lift? source:logbook.md"
+        evidence = library.retrieve(question, amount=amount)
+    [document] = evidence.documents
+    opening, *_, ending = document.passages
+    assert text.startswith(opening.text)
+    assert text.endswith(ending.text)
+    best = evidence.found[0].place.chunk_index
+    assert best in [one.chunk_index for one in document.chunks]
+    assert 0.75 * length <= len(document.full_content) <= length
+    assert len(document.gaps) == len(document.passages) - 1
+    # With what the marks stand for, it is all of the document.
+    shown = {at for one in document.passages for at in range(one.first_chunk, one.last_chunk + 1)}
+    told = {at for one in document.gaps for at in range(one.first_chunk, one.last_chunk + 1)}
+    assert document.chunk_count == len(shown | told)
 
 
 @pytest.mark.statement("003-28")
@@ -459,6 +510,28 @@ def test_a_follow_up_brings_the_cited_documents_first_and_in_full(
     for name in names[:2]:
         assert shown(found, name) == TEXTS[name]
     assert set(names[2:]) <= {name for name, kind in kinds(found).items() if kind == "passages"}
+
+
+@pytest.mark.statement("003-29")
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_small_talk_between_an_answer_and_a_follow_up_changes_nothing(
+    talk: Talk, is_kept: bool
+) -> None:
+    first, more = "Who is the main character?", "Tell me more about them"
+    # It names nothing, although its words are found in other documents.
+    thanks = "Under there!"
+    said, welcome = f"It is Mara {talk.cite('chapter2.txt')}.", "You are welcome."
+    if is_kept:
+        conversation = talk.chat(first, said, conversation="new")["conversation"]
+        talk.chat(thanks, welcome, conversation=conversation)
+        found = talk.retrieve(more, conversation=conversation)
+    else:
+        turns = [first, said, thanks, welcome, more]
+        roles = ["user", "assistant"] * 3
+        messages = [{"role": it, "content": text} for it, text in zip(roles, turns, strict=False)]
+        found = talk.post("/api/retrieve", {"messages": messages})
+    assert found["plan"]["carried"] == [[talk.ids["chapter2.txt"], 0]]
+    assert found["sources"][0]["name"] == "chapter2.txt"
 
 
 @pytest.mark.statement("003-29")

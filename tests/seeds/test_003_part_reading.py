@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 import unchunk
 from adapters.llm.scripted import Behaviour, ScriptedModel, error, hang, refuse
-from chat.reading import book, part_of, reader
+from chat.reading import book, citations_in, part_of, prompt_of, reader
 from homes import Home
 from server.scripted import Sent, Served, parsed, serving
 from unchunk.settings import load
@@ -95,6 +95,23 @@ def test_the_stream_tells_of_each_part_and_the_answer_cites_chunks_of_all_of_the
     assert usage["completion_tokens"] == calls
 
 
+@pytest.mark.statement("003-80")
+def test_notes_lose_citations_of_chunks_that_their_part_does_not_have(tmp_path: Path) -> None:
+    def note(number: int, prompt: str) -> str:
+        real = citations_in(prompt)[0]
+        foreign = 0 if number > 1 else 9999
+        return f"Note {number} {real} [{real[1:17]}:{foreign}] [0123456789abcdef:1]"
+
+    with asked(tmp_path, reader(note)) as at:
+        reply = at.post(message=SUMMARY).json()
+        final = prompt_of(at.model.asked[-1])
+    notes = citations_in(final)
+    assert len(notes) == len(set(notes)) > 2
+    assert "9999" not in final
+    assert "0123456789abcdef" not in final
+    assert [one["state"] for one in reply["citations"]] == ["context"] * len(notes)
+
+
 @pytest.mark.statement("003-81")
 def test_a_socket_has_the_same_events_and_other_routes_take_longer(tmp_path: Path) -> None:
     with asked(tmp_path) as at:
@@ -119,6 +136,8 @@ def test_a_socket_has_the_same_events_and_other_routes_take_longer(tmp_path: Pat
     [
         ("What is source:log.md about?", True),
         ("Explain all of source:log.md", True),
+        ("Summarise the log", True),
+        ("Tell me everything in the log", True),
         ("What does source:log.md say about crate number 333?", False),
         ("Which crate was found in chapter 3?", False),
     ],

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sheets import texts
-from unchunk.text.cutting import beginning, ends
+from unchunk.text.cutting import beginning, begins, ends
 from unchunk.text.graphemes import border_before
 
 
@@ -22,6 +22,21 @@ from unchunk.text.graphemes import border_before
 )
 def test_a_sentence_a_word_or_a_character_ends_it(text: str, length: int, kept: str) -> None:
     assert text[: next(ends(text, length))] == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "kept"),
+    [
+        ("A rope is here. A lamp is lit, too.", 25, "A lamp is lit, too."),
+        ("A rope is here, and a lamp is lit. Oh.", 25, "and a lamp is lit. Oh."),
+        ("x" * 40 + " A rope.", 30, "x" * 22 + " A rope."),
+        ("每晚的费用，" * 8, 20, ("每晚的费用，" * 8)[-20:]),
+        ("👩‍👩‍👧" * 4 + "xx", 9, "👩‍👩‍👧xx"),
+        ("two words", 6, "words"),
+    ],
+)
+def test_an_end_is_cut_off_in_the_same_places(text: str, length: int, kept: str) -> None:
+    assert text[begins(text, length) :] == kept
 
 
 def test_a_beginning_that_says_nothing_is_none() -> None:

@@ -95,7 +95,7 @@ INSTRUCTIONS: dict[str, float] = {
     "stitching by the overlap": 0.0111,
     "fusing by rank": 0.122,
     "fusing by score": 0.15,
-    "telling copies": 2.72,
+    "telling copies": 1.36,
     "selecting and merging passages": 0.79,
     "selecting passages within a budget": 1.04,
     "looking for forged marks": 0.134,

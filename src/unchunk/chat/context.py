@@ -74,13 +74,13 @@ def shown(document: ReconstructedDocument, tag: str) -> str:
     gaps = iter(document.gaps)
     # Only the mark before the first passage has no line end before it.
     if document.gaps and not document.full_content.startswith("\n", document.gaps[0].at):
-        parts.append(mark_of(next(gaps), None, tag))
-    for passage in document.passages:
+        parts.append(mark_of(next(gaps), None, first, tag))
+    for passage, behind in zip(document.passages, [*others, None], strict=True):
         if others and (place := [*_place(passage)]):
             parts.append(source_mark(", ".join(["as above", *place]), tag))
         parts.append(_cited(document.document, passage, tag))
         if gap := next(gaps, None):
-            parts.append(mark_of(gap, passage, tag))
+            parts.append(mark_of(gap, passage, behind, tag))
     return "\n".join(parts)
 
 

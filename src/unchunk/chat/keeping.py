@@ -17,6 +17,7 @@ from unchunk.domain import (
 )
 from unchunk.errors import OutputError, TransientError, UnchunkError
 from unchunk.ports import Conversations, Message
+from unchunk.retrieval.followup import is_empty
 from unchunk.retrieval.query import Turn
 from unchunk.telemetry import log
 
@@ -120,7 +121,7 @@ async def end(
     if answer.finish in ("stopped", "failed"):
         status = "stopped" if answer.finish == "stopped" else "failed"
     record = _record(answer) | {"asked": _asked(asked.request)}
-    given = Answered(answer.answer, status, _evidence(answer), record)
+    given = Answered(answer.answer, status, _evidence(asked.request.question, answer), record)
 
     async def write() -> None:
         await conversations.answer(asked.owner, kept.conversation.id, await kept.number, given)
@@ -133,9 +134,14 @@ async def end(
     return None
 
 
-def _evidence(answer: Answer) -> tuple[tuple[str, int], ...]:
-    """What the answer cites; if it cites nothing, what it was given and was found."""
+def _evidence(question: str, answer: Answer) -> tuple[tuple[str, int], ...]:
+    """What the answer cites; if it cites nothing, what it was given and was found.
+
+    What is found for small talk ("Thanks!") is no evidence.
+    """
     cited = [(one.document, one.chunk_index) for one in answer.citations if one.state != "unknown"]
+    if is_empty(question):
+        return tuple(dict.fromkeys(cited))
     found = [
         (one.document, hit.chunk_index) for one in answer.sources.documents for hit in one.chunks
     ]

@@ -88,13 +88,16 @@ async def planned(
     limit = asked.request.max_parts
     limit = parts.manner.max_parts if limit is None else limit
     evidence, budget = found.evidence, found.amount.budget
-    cut = [one for one in evidence.documents if one.kind == "excerpt"]
+    insisted = asked.request.mode == "full documents"
+    cut = [
+        one
+        for one in evidence.documents
+        if one.kind == "excerpt"
+        and (insisted or parts.analyzer.needs_all(evidence.plan, (one.name, one.title)))
+    ]
     # Whoever chose how long a document may be wants no more of it.
     is_free = found.amount.full_length is None
     if not (parts.model and parts.open_document and limit and cut and budget and is_free):
-        return None, None
-    insisted = asked.request.mode == "full documents"
-    if not (insisted or parts.analyzer.needs_all(evidence.plan)):
         return None, None
     names = ", ".join(one.name for one in cut)
     try:

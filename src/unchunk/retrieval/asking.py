@@ -152,7 +152,10 @@ class Asking:
     ) -> Found:
         """The first chunks of documents."""
         wanted = {
-            (card.document, card.generation): range(min(card.chunk_count, limit)) for card in cards
+            (one.document, one.generation): range(
+                limit if one.chunk_count is None else min(one.chunk_count, limit)
+            )
+            for one in cards
         }
         sheets = await self._shelf.open(owner, wanted, where) if wanted else {}
         hits = [

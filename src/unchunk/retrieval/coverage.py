@@ -4,7 +4,10 @@ A summary needs all of it, unless it is asked for something that stands in a par
 chapter on fees'. What is listed here counts where a document is already known to be meant.
 """
 
-from unchunk.retrieval.english import COMPARING, DOCUMENTS, says_something
+import re
+from collections.abc import Iterable
+
+from unchunk.retrieval.english import COMPARING, DOCUMENTS, root, says_something
 from unchunk.retrieval.words import Word, WordList, words_of
 
 
@@ -91,6 +94,17 @@ _COUNTED = _set(
     " takeaway takeaways idea ideas topic topics"
 )
 _NUMBERS = _set("four five six seven eight nine ten twenty fifty hundred")
+_NAME_PARTS = re.compile(r"[\W_]+")
+
+
+class NameWords:
+    """The words of what documents are called: their names and titles."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._roots = {root(it) for name in names for it in _NAME_PARTS.split(name.casefold())}
+
+    def __contains__(self, word: Word) -> bool:
+        return all(root(part) in self._roots for part in _NAME_PARTS.split(word.plain))
 
 
 def asks_for_summary(question: str) -> bool:
@@ -104,16 +118,17 @@ def asks_elsewhere(question: str) -> bool:
     return next(_SUMMARY_ELSEWHERE.find(question, words_of(question)), None) is not None
 
 
-def is_narrow(question: str) -> bool:
+def is_narrow(question: str, named: NameWords) -> bool:
     """Whether it says which matter it is about; tags of sources were taken out of it before.
 
-    Only English can be told so far: in another language a summary is one of the whole.
+    What a document is called (`named`) is no matter. Only English can be told so far: in another
+    language a summary is one of the whole.
     """
     if asks_elsewhere(question):
         return False
     words = words_of(question)
     counts = any(word.plain in _COUNTED for word in words)
-    return any(_is_matter(word, counts=counts) for word in words)
+    return any(_is_matter(word, counts=counts) and word not in named for word in words)
 
 
 def _is_matter(word: Word, *, counts: bool) -> bool:

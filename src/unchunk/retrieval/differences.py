@@ -14,7 +14,8 @@ from unchunk.retrieval.words import UNSPACED
 
 # A phrase that differs is told up to so many words and characters.
 _PHRASE, _LONGEST = 8, 120
-# A longer run at the end of one text that the other lacks may be where another chunk was cut.
+# A longer run at the end of one text that the other lacks may be where another chunk was cut,
+# unless the other ends with its document.
 _CUT_OFF = 3
 # So often a part between two common words is divided by the words that are common in it alone.
 _DEPTH = 8
@@ -51,14 +52,19 @@ class Words:
     """The words of a text in the `forms` in which they are compared, and where they stand.
 
     White space, quotation marks and the points and commas behind words are left out. All else
-    counts, the case of letters too: "us" and "US", "mW" and "MW" are not the same.
+    counts, the case of letters too: "us" and "US", "mW" and "MW" are not the same. A text `begins`
+    or `ends` if its document does there.
     """
 
-    def __init__(self, text: str) -> None:
-        found = [(it, it[0].translate(_SPELLINGS)) for it in _WORD.finditer(text)]
+    def __init__(self, text: str, *, begins: bool = False, ends: bool = False) -> None:
         self._text = text
-        self._places = [it.span() for it, word in found if word not in _MARKS]
-        self.forms = tuple(word for _, word in found if word not in _MARKS)
+        self._places: list[tuple[int, int]] = []
+        self.forms: list[str] = []
+        self.begins, self.ends = begins, ends
+        for found in _WORD.finditer(text.translate(_SPELLINGS)):
+            if found[0] not in _MARKS:
+                self._places.append(found.span())
+                self.forms.append(found[0])
 
     def phrase(self, start: int, end: int, *, alone: bool) -> str:
         """The words with the one behind them, as far as it is of the same sentence.
@@ -98,8 +104,11 @@ def compare(one: Words, other: Words) -> Comparison:
     for a, b, c, d in _changes(first, second, (0, len(first), 0, len(second)), _DEPTH):
         changed += b - a + d - c
         is_lacking = a == b or c == d
-        is_edge = (a == c == 0) or (b == len(first) and d == len(second))
-        if not (is_edge and is_lacking and b - a + d - c > _CUT_OFF):
+        shorter = one if a == b else other
+        may_be_cut = (a == c == 0 and not shorter.begins) or (
+            b == len(first) and d == len(second) and not shorter.ends
+        )
+        if not (may_be_cut and is_lacking and b - a + d - c > _CUT_OFF):
             told.append(
                 Difference(one.phrase(a, b, alone=is_lacking), other.phrase(c, d, alone=is_lacking))
             )

@@ -1,5 +1,6 @@
 """The same text in several places: one copy answers as well as five, unless they differ."""
 
+import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -7,6 +8,7 @@ from typing import NamedTuple
 from unchunk.domain import DocumentId
 from unchunk.retrieval.differences import Difference, Words, compare, plain
 from unchunk.retrieval.shelf import Place
+from unchunk.retrieval.words import UNSPACED
 
 # Copies score nearly alike. Only the best are compared with all others, whatever their scores are.
 _NEAR_SCORE = 0.02
@@ -15,8 +17,10 @@ _BEST = 40
 _ALIKE = 2 / 3
 # They are two versions of one if no larger share of all their words differs, or no more than so many.
 _SHARE, _FEW = 1 / 6, 3
-# Short texts share their few words by chance.
+# Texts with fewer different words are compared if all of these but one are shared.
 _FEWEST_WORDS = 5
+# Cheaper than the words that are compared, and enough to tell which texts are alike.
+_PLAIN_WORD = re.compile(rf"{UNSPACED.pattern}|[^\W{UNSPACED.pattern[1:-1]}]+")
 # So many characters, from five places: what has none of them is no copy. Shorter texts are cheap.
 _PROBE, _PROBED = 24, 240
 # At most so many pairs are compared word by word, and so many phrases told of each.
@@ -78,31 +82,36 @@ def disagreements_told(found: Sequence[Disagreement], shown: Container[DocumentI
 class _Text:
     """A text as it is compared; its words are only looked for where another one may be alike."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, said: str, *, begins: bool, ends: bool) -> None:
         self.said = plain(said)
+        self._begins, self._ends = begins, ends
         length = len(self.said)
         starts = (length * part // 6 for part in range(1, 6)) if length > _PROBED else ()
         self.probes = tuple(self.said[start : start + _PROBE] for start in starts)
 
     @cached_property
     def words(self) -> Words:
-        return Words(self.said)
+        return Words(self.said, begins=self._begins, ends=self._ends)
 
     @cached_property
     def different(self) -> frozenset[str]:
-        return frozenset(map(str.lower, self.words.forms))
+        return frozenset(_PLAIN_WORD.findall(self.said.lower()))
 
 
-def compared(found: Sequence[tuple[Place, float, str]]) -> Compared:
+def compared(
+    found: Sequence[tuple[Place, float, str]], last: Container[Place] = frozenset()
+) -> Compared:
     """Which of the places, best first, say what an earlier one does.
 
     A copy differs from its original in white space and punctuation alone. Where few words differ,
-    whatever they are, it is a variant, and where they differ is told.
+    whatever they are, it is a variant, and where they differ is told. `last` has the places of
+    chunks that end their documents.
     """
 
     @cache
     def text(at: int) -> _Text:
-        return _Text(found[at][2])
+        place, _, said = found[at]
+        return _Text(said, begins=place.chunk_index == 0, ends=place in last)
 
     originals: list[tuple[int, float]] = []
     copied: dict[Place, Place] = {}
@@ -139,8 +148,7 @@ def _may_be_alike(one: _Text, other: _Text) -> bool:
         return True
     if one.probes and not any(probe in other.said for probe in one.probes):
         return False
-    if one.words.forms == other.words.forms:
-        return True
+    shared = len(one.different & other.different)
     if min(len(one.different), len(other.different)) < _FEWEST_WORDS:
-        return False
-    return len(one.different & other.different) >= _ALIKE * len(one.different | other.different)
+        return shared > 0 and max(len(one.different), len(other.different)) - shared <= 1
+    return shared >= _ALIKE * len(one.different | other.different)

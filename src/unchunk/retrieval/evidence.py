@@ -30,7 +30,7 @@ class Passage:
     """Chunks `first_chunk` to `last_chunk` as one text: `text` is `[start:end]` of its document.
 
     Pages count from 1, both ends included. `heading_path` is what all of it stands under. `chunks`
-    are those that it was made of, in the order of the text; the last may be cut short.
+    are those that it was made of, in the order of the text; the first and the last may be cut.
     """
 
     first_chunk: int
@@ -50,7 +50,7 @@ class Passage:
 class Gap(NamedTuple):
     """Chunks that were left out before, between or behind passages; both ends included.
 
-    Where a chunk had to be cut, its rest belongs to the gap behind it. The gap's mark is
+    Where a chunk had to be cut, what it lacks belongs to the gap beside it. The gap's mark is
     `full_content[at:end]`, with the ends of lines around it: without the marks, `full_content` is
     slices of the document. In an excerpt the mark names `headings` of what is left out, and tells
     how many more there are.

@@ -1,21 +1,27 @@
 """A document that is wanted whole: all of it, or its opening, its ending and what was found."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from heapq import merge as in_order
 from itertools import islice
 
 from unchunk.domain import Heading
-from unchunk.retrieval.evidence import Kind, ReconstructedDocument
-from unchunk.retrieval.fitting import beginning, most
+from unchunk.retrieval.evidence import ReconstructedDocument
+from unchunk.retrieval.fitting import most
 from unchunk.retrieval.marking import tag_for
 from unchunk.retrieval.reconstruct import compose, merge
-from unchunk.retrieval.shelf import Sheet
+from unchunk.retrieval.shelf import Piece, Sheet
+from unchunk.text.cutting import SHORTEST, begins, ends
 
 Measure = Callable[[str], float]
 
 # How the room of an excerpt is shared. Of a document without matches, the opening has two thirds.
 _OPENING, _ENDING, _MATCHES = 2.0, 1.0, 2.5
+# Where the first chunk, the last and the best match have to be cut, these are their shares.
+_FIRST, _LAST, _BEST = 2, 1, 6
+# If more than this part of the room is left, the next chunk is cut to fill it.
+_UNUSED = 1 / 8
 # The headings of what is left out may take this part of the room.
 _HEADINGS = 8
 
@@ -70,32 +76,78 @@ def excerpt(
     order = [*islice(wanted, count)]
     tag = tag_for(one.text for one in merge(sheet, order)) if tag is None else tag
 
+    def used(document: ReconstructedDocument) -> float:
+        return size(document) if size else measure(document.full_content)
+
     def fits(document: ReconstructedDocument) -> bool:
-        used = size(document) if size else measure(document.full_content)
-        return limit is None or used <= limit
+        return limit is None or used(document) <= limit
 
     outline = _outline(headings, lambda text: limit is None or measure(text) * _HEADINGS <= limit)
 
+    def shown(pieces: Mapping[int, Piece]) -> ReconstructedDocument:
+        cut = replace(sheet, pieces={**sheet.pieces, **pieces})
+        passages, uncut = merge(cut, pieces), sheet.pieces
+        made = compose(cut, passages, matches, "excerpt", tag, headings=outline, uncut=uncut)
+        is_whole = made.passages and not made.gaps and sheet.chunk_count is not None
+        return replace(made, kind="full document") if is_whole else made
+
     @cache
     def built(number: int) -> ReconstructedDocument:
-        passages = merge(sheet, order[:number])
-        kind: Kind = "excerpt"
-        if len(passages) == 1 and sheet.chunk_count is not None:
-            first, last = passages[0].first_chunk, passages[0].last_chunk
-            kind = "full document" if (first, last) == (0, sheet.chunk_count - 1) else kind
-        return compose(sheet, passages, matches, kind, tag, headings=outline)
+        return shown({index: sheet.pieces[index] for index in order[:number]})
 
-    if fits(built(len(order))):
+    if not order or fits(built(len(order))):
         return built(len(order))
     taken = most(lambda n: fits(built(n)), len(order), len(order) // 2)
     # A mark goes with the last chunk of a gap, so that one more chunk may even be shorter.
     while taken < len(order) and fits(built(taken + 1)):
         taken += 1
-    if order and not taken:
-        cut = beginning(sheet, order[0], matches, tag, fits, kind="excerpt")
-        if cut is not None:
-            return cut
-    return built(taken)
+    whole, parts = list[int](), _shares(order, matches, len(known))
+    if taken >= len(parts):
+        whole, parts = order[:taken], {order[taken]: 1}
+        if limit is None or used(built(taken)) > (1 - _UNUSED) * limit:
+            return built(taken)
+
+    @cache
+    def cut(length: int) -> dict[int, Piece]:
+        return _cut(sheet, whole, parts, length, len(known) - 1)
+
+    longest = max(len(sheet.pieces[index].text) for index in parts)
+    length = most(lambda it: fits(shown(cut(it))), longest)
+    # A whole chunk is better than parts of only some of those that are wanted.
+    is_lacking = len(cut(length)) < len(whole) + len(parts)
+    return built(taken) if not length or (taken and is_lacking) else shown(cut(length))
+
+
+def _shares(order: Sequence[int], matches: Mapping[int, float], count: int) -> dict[int, int]:
+    """What is wanted first: the best match, the first chunk and the last, each with its share."""
+    shares = {0: _FIRST} | ({count - 1: _LAST} if count > 1 else {})
+    if order and order[0] in matches:
+        shares[order[0]] = _BEST
+    return {index: shares[index] for index in order[: len(shares)] if index in shares}
+
+
+def _cut(
+    sheet: Sheet, whole: Sequence[int], parts: Mapping[int, int], length: int, last: int
+) -> dict[int, Piece]:
+    """The pieces of the `whole` chunks, and `parts` of others: so many times `length` of each.
+
+    Of the last chunk, and of one before what is shown, it is the end. What is too short to say
+    anything is left out.
+    """
+    pieces = {index: sheet.pieces[index] for index in whole}
+    for index, share in parts.items():
+        joins_next = index + 1 in whole and index - 1 not in whole
+        at_end = joins_next or 0 < index == last
+        chunk, text = sheet.pieces[index]
+        start, end, room = 0, len(text), share * length
+        if room < len(text):
+            start, end = (begins(text, room), end) if at_end else (0, next(ends(text, room)))
+        if end - start == len(text):
+            pieces[index] = sheet.pieces[index]
+        elif len(text[start:end].strip()) >= SHORTEST:
+            chunk = chunk._replace(start=chunk.start + start, end=chunk.start + end)
+            pieces[index] = Piece(chunk, text[start:end])
+    return pieces
 
 
 def _lengths(sheet: Sheet) -> list[int]:

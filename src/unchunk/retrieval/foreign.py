@@ -247,12 +247,12 @@ class ForeignShelf:
         return {}
 
     async def cards(self, owner: OwnerId) -> list[Card]:
-        """Only documents that say how many chunks they have; how long they are, none does."""
+        """Documents by their first chunks, some without their number; none says how long it is."""
         every = await self._source.documents(self._among(owner, Where()))
         return [
             Card(one.document, 0, "", one.title or one.document, one.chunk_count, 0)
             for one in every
-            if one.chunk_count and self._is_own(one.metadata, owner)
+            if self._is_own(one.metadata, owner)
         ]
 
     async def related(self, owner: OwnerId, where: Where, to: Place, limit: int) -> list[Candidate]:

@@ -287,6 +287,10 @@ def _text(sheets: Mapping[DocumentId, Sheet], place: Place) -> str | None:
     return None if piece is None else piece.text
 
 
+def _is_last(sheets: Mapping[DocumentId, Sheet], place: Place) -> bool:
+    return sheets[place.document].chunk_count == place.chunk_index + 1
+
+
 def _without_copies(
     found: Sequence[Candidate],
     sheets: Mapping[DocumentId, Sheet],
@@ -308,7 +312,7 @@ def _without_copies(
         for one in in_turn
         if one.place.document not in twins
     ]
-    copied, variants = compared(texts)
+    copied, variants = compared(texts, {place for place, _, _ in texts if _is_last(sheets, place)})
     kept, dropped = [], []
     for one in found:
         if twin := twins.get(one.place.document):

@@ -119,17 +119,31 @@ def gap_mark(
     return _mark(f"{_chunks(first, last)} omitted", tag, outline)
 
 
-def rest_mark(
-    chunk: int,
+def cut_mark(
+    first: int,
+    last: int,
     tag: str = "",
-    last: int | None = None,
     headings: Sequence[str] = (),
     more_headings: int = 0,
+    *,
+    rest: bool = False,
+    beginning: bool = False,
 ) -> str:
-    """What stands for the end of a chunk that had to be cut, and for those behind it up to `last`."""
-    behind = "" if last is None or last <= chunk else f" and {_chunks(chunk + 1, last)}"
-    outline = _outline(headings, more_headings)
-    return _mark(f"rest of chunk {chunk}{behind} omitted", tag, outline)
+    """What stands for chunks of which the first or the last is shown in part.
+
+    Of the first, the `rest` is left out; of the last, the `beginning`.
+    """
+    inner = first + rest, last - beginning
+    parts = [f"rest of chunk {first}"] if rest else []
+    parts += [_chunks(*inner)] if inner[0] <= inner[1] else []
+    parts += [f"beginning of chunk {last}"] if beginning else []
+    said = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    return _mark(f"{said} omitted", tag, _outline(headings, more_headings))
+
+
+def rest_mark(chunk: int, tag: str = "") -> str:
+    """What stands for the end of a chunk that had to be cut."""
+    return cut_mark(chunk, chunk, tag, rest=True)
 
 
 def notes_mark(tag: str = "") -> str:

@@ -8,6 +8,8 @@ from heapq import nlargest
 from typing import Literal
 from unicodedata import normalize
 
+from unchunk.retrieval.words import UNSPACED
+
 _SUGGESTED = 3
 _SHORTLIST = 50
 _NEAR = 0.6
@@ -18,8 +20,12 @@ _LONGEST = 4_096
 _EXTENSION = re.compile(r"\.[^./\s]{1,10}\Z")
 # A name that stands further back in a question is not looked for.
 _READ = 10_000
+# Letters of a script without blanks go on behind an extension of other letters.
+_GOES_ON = rf"(?:(?![^\W_])|(?<=[A-Za-z0-9])(?={UNSPACED.pattern}))"
 # Not "e.g.", "3.5" or "U.S.".
-_FILE = re.compile(r"(?:[\w)\]]\.(?=[0-9]*[^\W\d_])[^\W_]{2,10}|[^\W_]{2}\.[^\W\d_])(?![^\W_])")
+_FILE = re.compile(
+    rf"(?:[\w)\]]\.(?=[0-9]*[^\W\d_])[^\W_]{{2,10}}|[^\W_]{{2}}\.[^\W\d_]){_GOES_ON}"
+)
 _TAG_WITH_BLANK = re.compile(r"(?i)\bsource[:：]\s?[^\s\"'“‘„«]+[^\S\n]")
 _TAG_BEFORE = re.compile(r"(?i)\b(?P<tag>source[:：])[^\S\n]{0,3}\Z")
 # A character with its accents.
@@ -216,6 +222,10 @@ def _folded_places(text: str) -> tuple[str, list[range]]:
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
     before = text[start - 1] if start else " "
-    if before.isalnum() or before in "_/.-@" or (before == ":" and text[end : end + 1] == "/"):
+    if before.isalnum() and not UNSPACED.match(before):
         return False
+    if before in "_/.-@" or (before == ":" and text[end : end + 1] == "/"):
+        return False
+    if text[end - 1].isascii() and UNSPACED.match(text, end):
+        return True
     return not re.match(r"[\w/@-]|\.\w", text[end : end + 2])

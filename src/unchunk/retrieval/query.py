@@ -12,8 +12,8 @@ from itertools import takewhile
 from typing import Literal
 
 from unchunk.domain import DocumentId
-from unchunk.retrieval.coverage import asks_elsewhere, asks_for_summary, is_narrow
-from unchunk.retrieval.english import COMPARING, DOCUMENTS, root, says_something
+from unchunk.retrieval.coverage import NameWords, asks_elsewhere, asks_for_summary, is_narrow
+from unchunk.retrieval.english import COMPARING, DOCUMENTS, says_something
 from unchunk.retrieval.followup import Exchange, is_empty, leaning, opens_topic, subject
 from unchunk.retrieval.tags import take_tags
 from unchunk.retrieval.wording import Words
@@ -27,7 +27,6 @@ _READ = 4_000
 _ABOUT = re.compile(r"(?i)\b(what(?:['’]s|\s+(?:is|are|was|were)))\b[^.?!]*\babout\W*\Z")
 # No more of a question's end than this is read for it: each "what is" is followed to the end.
 _ABOUT_READ = 400
-_NAME_PARTS = re.compile(r"[\W_]+")
 _FILE_NAME = re.compile(r"\.[^\W_]{1,10}\Z")
 _CLAUSE_ENDS = frozenset(".,;:!?()\n—–。、，；：！？")
 
@@ -133,7 +132,7 @@ class QueryAnalyzer:
         for name in names:
             text = text.replace(name, " ") if _FILE_NAME.search(name) else text
         words = words_of(text)
-        own = {root(one) for name in names for one in _NAME_PARTS.split(name.casefold())}
+        own = NameWords(names)
         asking = {
             at
             for listed, _ in self._indicators
@@ -141,10 +140,7 @@ class QueryAnalyzer:
             for at in it.words
         }
         rest = [one for at, one in enumerate(words) if at not in asking and says_something(one)]
-        if all(
-            one.plain in DOCUMENTS or one.plain in COMPARING or root(one.plain) in own
-            for one in rest
-        ):
+        if all(one.plain in DOCUMENTS or one.plain in COMPARING or one in own for one in rest):
             return ""
         kept, done = [], 0
         for found in self._forms.find(text, words):
@@ -153,24 +149,33 @@ class QueryAnalyzer:
                 done = start + len(found.text)
         return " ".join("".join([*kept, text[done:]]).split()).lstrip(",;:.!? ")
 
-    def needs_all(self, plan: QueryPlan) -> bool:
-        """Whether the question is about all of its documents, so that no passage can answer it.
+    def needs_all(self, plan: QueryPlan, names: Sequence[str] = ()) -> bool:
+        """Whether the question is about all of a document, so that no passage can answer it.
 
-        So are a summary that is not of a named matter, a question about time or analysis ('how does
-        she change throughout the story'), and one about 'all' or 'every' where documents are named
-        or carried. A named document with no other question is one about all of it.
+        `names` are what the document is called: its name and its title. Such a question is a
+        summary that is not of another matter, one about time or analysis ('how does she change
+        throughout the story'), and one about 'all' or 'every' if the document is carried or in
+        `sources`. To name a document, by words of its name too, and ask nothing else is another.
         """
         if plan.mode == "passages":
             return False
-        _, temporal, scope, analytical = self._indicated(plan.question, words_of(plan.question))
+        words = words_of(plan.question)
+        _, temporal, scope, analytical = self._indicated(plan.question, words)
         if temporal or analytical or (scope and (plan.sources or plan.carried)):
             return True
         asked = plan.question
         for name in plan.sources:
             asked = asked.replace(name, " ")
-        if is_narrow(asked):
+        own = NameWords(names)
+        if is_narrow(asked, own):
             return False
-        return asks_for_summary(plan.question) or bool(plan.sources and not plan.follow_up)
+        # "The report" names none, whatever it is called.
+        is_named = any(
+            says_something(one) and one.plain not in DOCUMENTS and one in own for one in words
+        )
+        return asks_for_summary(plan.question) or (
+            bool(plan.sources or is_named) and not plan.follow_up
+        )
 
     def _asks_for_whole(self, asked: str, words: list[Word]) -> Iterator[str]:
         indicated = self._indicated(asked, words)

@@ -6,10 +6,10 @@ twice. Knows nothing of what a chunk is worth.
 
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from unchunk.domain import Heading
+from unchunk.domain import Chunk, Heading
 from unchunk.retrieval.evidence import (
     ChunkResult,
     Gap,
@@ -17,7 +17,7 @@ from unchunk.retrieval.evidence import (
     Passage,
     ReconstructedDocument,
 )
-from unchunk.retrieval.marking import gap_mark, rest_mark, tag_for
+from unchunk.retrieval.marking import cut_mark, gap_mark, tag_for
 from unchunk.retrieval.shelf import Piece, Sheet
 
 # A hole between two runs that is not wider than this is asked for too, since filling it may be
@@ -85,22 +85,24 @@ def compose(
     *,
     is_cut: bool = False,
     headings: Sequence[tuple[Heading, bool]] = (),
+    uncut: Mapping[int, Piece] | None = None,
 ) -> ReconstructedDocument:
     """A document of these passages, with a mark on a line of its own between each two.
 
     In an excerpt there are marks before the first and behind the last, too. They name those of the
     document's `headings` that come with True, and count the others. With `is_cut` the last passage
-    lacks the end of its last chunk. `tag` is for all that is shown together, see `tag_for`. The
+    lacks the end of its last chunk; `uncut` are the sheet's pieces as they were before some of them
+    were cut at either end. `tag` is for all that is shown together, see `tag_for`. The
     hits are those of the scored chunks whose text is there.
     """
     parts: list[str] = []
     gaps: list[Gap] = []
     at = 0
     for before, passage in zip([None, *passages], [*passages, None], strict=True):
-        if gap := _gap(sheet, before, passage, is_excerpt=kind == "excerpt", is_cut=is_cut):
+        if gap := _gap(sheet, before, passage, uncut, is_excerpt=kind == "excerpt", is_cut=is_cut):
             gap = _with_headings(gap, before, passage, headings)
             newlines = ("\n" if before else "", "\n" if passage else "")
-            mark = mark_of(gap, before, tag).join(newlines)
+            mark = mark_of(gap, before, passage, tag).join(newlines)
             gaps.append(gap._replace(at=at, end=at + len(mark)))
             parts.append(mark)
             at += len(mark)
@@ -128,35 +130,44 @@ def compose(
     )
 
 
-def mark_of(gap: Gap, before: Passage | None, tag: str = "") -> str:
-    """What stands for a gap behind the passage `before` it, if there is one."""
-    outline = gap.headings, gap.more_headings
-    if before is not None and gap.first_chunk == before.last_chunk:
-        return rest_mark(gap.first_chunk, tag, gap.last_chunk, *outline)
-    return gap_mark(gap.first_chunk, gap.last_chunk, tag, *outline)
+def mark_of(gap: Gap, before: Passage | None, behind: Passage | None, tag: str = "") -> str:
+    """What stands for a gap between the passages `before` and `behind` it, if there are any."""
+    said = gap.first_chunk, gap.last_chunk, tag, gap.headings, gap.more_headings
+    rest = before is not None and gap.first_chunk <= before.last_chunk
+    beginning = behind is not None and gap.last_chunk >= behind.first_chunk
+    return cut_mark(*said, rest=rest, beginning=beginning) if rest or beginning else gap_mark(*said)
 
 
 def _gap(
     sheet: Sheet,
     before: Passage | None,
     behind: Passage | None,
+    uncut: Mapping[int, Piece] | None,
     *,
     is_excerpt: bool,
     is_cut: bool,
 ) -> Gap | None:
     """What is left out between two passages, before the first or behind the last."""
-    if before is not None and behind is not None:
-        return Gap(before.last_chunk + 1, behind.first_chunk - 1, 0, 0)
-    if before is None and behind is not None:
-        return Gap(0, behind.first_chunk - 1, 0, 0) if is_excerpt and behind.first_chunk else None
-    if before is None:
-        return None
-    last = before.last_chunk
-    if is_excerpt and sheet.chunk_count is not None:
+    first, last = 0, -1
+    if before is not None:
+        last = before.last_chunk
+        lacking = (it for it, whole in _wholes(before, uncut) if whole.end > before.end)
+        first = last if is_cut and behind is None else min(lacking, default=last + 1)
+    if behind is not None:
+        lacking = (it for it, whole in _wholes(behind, uncut) if whole.start < behind.start)
+        last = max(lacking, default=behind.first_chunk - 1)
+    elif is_excerpt and before is not None and sheet.chunk_count is not None:
         last = max(last, sheet.chunk_count - 1)
-    if is_cut:
-        return Gap(before.last_chunk, last, 0, 0)
-    return Gap(before.last_chunk + 1, last, 0, 0) if last > before.last_chunk else None
+    between = before is not None and behind is not None
+    is_told = between or before is not None or is_excerpt
+    return Gap(first, last, 0, 0) if is_told and (between or first <= last) else None
+
+
+def _wholes(passage: Passage, uncut: Mapping[int, Piece] | None) -> Iterator[tuple[int, Chunk]]:
+    """The chunks of a passage as they were before some of them were cut."""
+    for index in range(passage.first_chunk, passage.last_chunk + 1):
+        if uncut and index in uncut:
+            yield index, uncut[index].chunk
 
 
 def _with_headings(

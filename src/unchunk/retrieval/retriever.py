@@ -221,12 +221,15 @@ class Retriever:
     async def open_document(
         self, document: DocumentId, *, where: Where = EVERYWHERE, owner: OwnerId | None = None
     ) -> Sheet | None:
-        """All chunks of a document, as far as they lie within `where`; None if it is not there."""
+        """All chunks of a document, as far as they lie within `where`.
+
+        None if it is not there, or if it is not known how many chunks it has.
+        """
         whose = self._whose(owner)
 
         async def once() -> Sheet | None:
             for card in await self._shelf.cards(whose):
-                if card.document == document:
+                if card.document == document and card.chunk_count is not None:
                     wanted = {(document, card.generation): range(card.chunk_count)}
                     return (await self._shelf.open(whose, wanted, where)).get(document)
             return None

@@ -176,13 +176,13 @@ class Sheet:
 
 
 class Card(NamedTuple):
-    """A document as the shelf lists it; `length` is that of its text."""
+    """A document as the shelf lists it; `length` is that of its text, 0 if it is not known."""
 
     document: DocumentId
     generation: int
     folder: str
     name: str
-    chunk_count: int
+    chunk_count: int | None
     length: int
 
     @property

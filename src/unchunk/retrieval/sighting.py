@@ -18,6 +18,8 @@ from unchunk.telemetry import Telemetry, log
 SPARE = 16
 MOST = 20_000
 _QUESTIONS, _SECONDS = 1000, 300.0
+# An embedder that is unavailable is not asked again before that: each question would wait for it.
+_OUTAGE_SECONDS = 10.0
 _DOCUMENTS = 100_000
 
 
@@ -74,6 +76,7 @@ class Sight:
         self._revision = -1
         self._known: dict[DocumentId, Live | None] = {}
         self._vectors: TimedCache[tuple[str, str], Vectors] = TimedCache(_QUESTIONS, _SECONDS)
+        self._outages: TimedCache[str, str] = TimedCache(_QUESTIONS, _OUTAGE_SECONDS)
 
     async def look(self, asked: Asked, depth: int) -> list[Seen]:
         """Documents move to the active space, so it is searched last."""
@@ -184,6 +187,9 @@ class Sight:
         if known is not None and space.threshold:
             self._telemetry.count("question_cache_hits")
             return known
+        if outage := self._outages.get(space.name):
+            asked.notes.append(outage)
+            return None
         # An index that has to be started is, while the question is embedded.
         embedded, failure = await gather(
             space.embedder.embed([asked.text], "query"), start(space.index), return_exceptions=True
@@ -193,6 +199,8 @@ class Sight:
         if isinstance(embedded, ProviderUnavailableError | ProviderRefusedError):
             log("searched by words only: %s", embedded)
             asked.notes.append(f"searched by words only: {embedded}")
+            if isinstance(embedded, ProviderUnavailableError):
+                self._outages.put(space.name, asked.notes[-1])
             return None
         if isinstance(embedded, BaseException):
             raise embedded

@@ -14,6 +14,8 @@ _TAG = r"source[:：](?=[^\s:：=])(?!//)"
 # With a blank behind the colon, "source: John" is prose; only a name with an extension is a tag.
 _APART = r"(?P<apart>source[:：][^\S\n]{1,3})(?=[^\s:：=])(?!//|source[:：])"
 _EXTENSION = re.compile(r"(?s)(?!.*://).*[^\W_]\.(?=[0-9]*[^\W\d_])[^\W_]{2,10}\Z")
+# Behind a name with an extension, these end it even where no blank follows.
+_CLOSING = "，。；、：？！"
 # A closing quote of these before a letter is an apostrophe.
 _APOSTROPHES = "'’"
 _QUOTED = "|".join(
@@ -23,7 +25,9 @@ _QUOTED = "|".join(
 _SOURCE = re.compile(
     rf"(?<![^\s(\[,;`\"'“‘„«、，；。])(?:{_TAG}|{_APART})"
     # Two tags with nothing but a comma between them are two.
-    rf"(?:(?P<quoted>{_QUOTED})|(?P<bare>(?:(?![,;，；、]{_TAG})\S)++))",
+    rf"(?:(?P<quoted>{_QUOTED})|(?P<bare>(?:(?![,;，；、]{_TAG})\S){{1,{_LONGEST}}}?"
+    rf"\.(?=[0-9]*[^\W\d_])[^\W_]{{2,10}}[{_CLOSING}]+(?!{_TAG})"
+    rf"|(?:(?![,;，；、]{_TAG})\S)++))",
     re.IGNORECASE,
 )
 _BARE_TAGS = ("source:", "source：")

@@ -274,9 +274,11 @@ def _affordable(lengths: Sequence[int], one: Whole, most: float) -> list[int]:
 def _left_out(document: ReconstructedDocument) -> tuple[tuple[int, int], ...]:
     """The runs of chunks that are not shown; all of them, if not even one is shown whole."""
     count = document.chunk_count or 0
-    cut = {gap.first_chunk for gap in document.gaps}
+    left_out = [gap for gap in document.gaps if gap.first_chunk <= gap.last_chunk]
+    ended, begun = ({gap[at] for gap in left_out} for at in (0, 1))
     shown: Iterable[tuple[int, int]] = (
-        (it.first_chunk, it.last_chunk - (it.last_chunk in cut)) for it in document.passages
+        (it.first_chunk + (it.first_chunk in begun), it.last_chunk - (it.last_chunk in ended))
+        for it in document.passages
     )
     runs = []
     behind = 0

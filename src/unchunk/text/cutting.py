@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from unchunk.text.graphemes import border_before
-from unchunk.text.sentences import last_sentence
+from unchunk.text.graphemes import border_after, border_before
+from unchunk.text.sentences import last_sentence, sentence_starts
 
 # Fewer characters of a text say nothing.
 SHORTEST = 20
@@ -19,6 +19,14 @@ def ends(text: str, length: int) -> Iterator[int]:
         yield sentence
     yield from (at for at in range(length, half - 1, -1) if text[at].isspace())
     yield border_before(text, length)
+
+
+def begins(text: str, length: int) -> int:
+    """Where the end of a text that is longer than `length` begins if it is cut in the same way."""
+    first, last = len(text) - length, len(text) - length // 2 - 1
+    sentence = next((at for at in sentence_starts(text, first - 2) if first <= at <= last), None)
+    words = (at for at in range(first, last + 1) if text[at - 1].isspace())
+    return sentence or next(words, None) or border_after(text, first)
 
 
 def beginning(text: str, length: int) -> str:
