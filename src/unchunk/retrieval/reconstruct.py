@@ -6,7 +6,7 @@ twice. Knows nothing of what a chunk is worth.
 
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from unchunk.domain import Chunk, Heading
@@ -148,26 +148,32 @@ def _gap(
     is_cut: bool,
 ) -> Gap | None:
     """What is left out between two passages, before the first or behind the last."""
+    if before is None and (behind is None or not is_excerpt):
+        return None
     first, last = 0, -1
     if before is not None:
         last = before.last_chunk
-        lacking = (it for it, whole in _wholes(before, uncut) if whole.end > before.end)
-        first = last if is_cut and behind is None else min(lacking, default=last + 1)
+        first = last if is_cut and behind is None else last + 1
+        for index, whole in _wholes(before, uncut):
+            if whole.end > before.end:
+                first = min(first, index)
     if behind is not None:
-        lacking = (it for it, whole in _wholes(behind, uncut) if whole.start < behind.start)
-        last = max(lacking, default=behind.first_chunk - 1)
-    elif is_excerpt and before is not None and sheet.chunk_count is not None:
+        last = behind.first_chunk - 1
+        for index, whole in _wholes(behind, uncut):
+            if whole.start < behind.start:
+                last = max(last, index)
+    elif is_excerpt and sheet.chunk_count is not None:
         last = max(last, sheet.chunk_count - 1)
-    between = before is not None and behind is not None
-    is_told = between or before is not None or is_excerpt
-    return Gap(first, last, 0, 0) if is_told and (between or first <= last) else None
+    is_between = before is not None and behind is not None
+    return Gap(first, last, 0, 0) if is_between or first <= last else None
 
 
-def _wholes(passage: Passage, uncut: Mapping[int, Piece] | None) -> Iterator[tuple[int, Chunk]]:
+def _wholes(passage: Passage, uncut: Mapping[int, Piece] | None) -> Iterable[tuple[int, Chunk]]:
     """The chunks of a passage as they were before some of them were cut."""
-    for index in range(passage.first_chunk, passage.last_chunk + 1):
-        if uncut and index in uncut:
-            yield index, uncut[index].chunk
+    if uncut is None:
+        return ()
+    indices = range(passage.first_chunk, passage.last_chunk + 1)
+    return ((index, uncut[index].chunk) for index in indices if index in uncut)
 
 
 def _with_headings(

@@ -1,6 +1,6 @@
 """Full documents: which are wanted, which of their chunks to open, and how they share the room."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -272,18 +272,8 @@ def _affordable(lengths: Sequence[int], one: Whole, most: float) -> list[int]:
 
 
 def _left_out(document: ReconstructedDocument) -> tuple[tuple[int, int], ...]:
-    """The runs of chunks that are not shown; all of them, if not even one is shown whole."""
-    count = document.chunk_count or 0
-    left_out = [gap for gap in document.gaps if gap.first_chunk <= gap.last_chunk]
-    ended, begun = ({gap[at] for gap in left_out} for at in (0, 1))
-    shown: Iterable[tuple[int, int]] = (
-        (it.first_chunk + (it.first_chunk in begun), it.last_chunk - (it.last_chunk in ended))
-        for it in document.passages
-    )
-    runs = []
-    behind = 0
-    for first, last in (*shown, (count, count)):
-        if first > behind:
-            runs.append((behind, first - 1))
-        behind = max(behind, last + 1)
-    return tuple(runs)
+    """The runs of chunks that are not shown whole; all of them, if nothing is shown."""
+    if not document.passages:
+        return ((0, document.chunk_count - 1),) if document.chunk_count else ()
+    gaps = ((one.first_chunk, one.last_chunk) for one in document.gaps)
+    return tuple((first, last) for first, last in gaps if first <= last)
