@@ -97,3 +97,17 @@ def test_what_a_document_is_called_is_no_matter(question: str, *, needs: bool) -
     assert needs_all(question, names=REPORT) is needs
     if "annual" in question:
         assert not needs_all(question, names=("novel.md", "Mara"))
+
+
+@pytest.mark.parametrize(
+    ("question", "needs"),
+    [
+        ("Explain the laws", False),
+        ("Summarise the laws", False),
+        ("Summarise the history of the Roman Empire", True),
+        ("Summarise the history", True),
+    ],
+)
+def test_one_word_of_a_long_title_is_a_subject(question: str, *, needs: bool) -> None:
+    names = ("history.md", "A history of the Roman Empire and its laws")
+    assert needs_all(question, names=names) is needs

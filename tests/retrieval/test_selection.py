@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sheets import coverage, cuttings, even, prose, sheet_of, without_marks
@@ -234,7 +234,14 @@ def test_no_better_hit_leaves_while_a_worse_one_stays(
     assert min(kept) >= max(gone, default=0.0)
 
 
+def long_hit_beside_short_context() -> list[Draft]:
+    text = prose(400)[:400] + "Fee: 5 euros per night."
+    sheet = sheet_of(text, [Span(0, 400), Span(400, len(text))])
+    return [Draft(sheet, {0: 0.9}, {0: 1.0, 1: 0.9})]
+
+
 @given(searches(), st.integers(0, 400))
+@example(long_hit_beside_short_context(), 40)
 @settings(max_examples=300, deadline=None)
 def test_no_hit_leaves_while_context_stays(drafts: list[Draft], budget: int) -> None:
     selected = select(drafts, budget=budget)

@@ -50,3 +50,8 @@ def test_an_end_is_within_the_length_and_between_characters(text: str, length: i
         places = [*ends(text, length)]
         assert all(0 <= at <= length for at in places)
         assert places[-1] == border_before(text, length)
+        assert len(text) - begins(text, length) <= length
+
+
+def test_a_run_of_blanks_is_one_place_to_cut() -> None:
+    assert len([*ends("tide" + " " * 1000 + "tide", 900)]) == 1

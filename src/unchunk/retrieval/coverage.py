@@ -7,7 +7,7 @@ chapter on fees'. What is listed here counts where a document is already known t
 import re
 from collections.abc import Iterable
 
-from unchunk.retrieval.english import COMPARING, DOCUMENTS, root, says_something
+from unchunk.retrieval.english import COMPARING, DOCUMENTS, root, roots, says_something
 from unchunk.retrieval.words import Word, WordList, words_of
 
 
@@ -95,13 +95,23 @@ _COUNTED = _set(
 )
 _NUMBERS = _set("four five six seven eight nine ten twenty fifty hundred")
 _NAME_PARTS = re.compile(r"[\W_]+")
+_EXTENSION = re.compile(r"\.[a-z0-9]{1,5}\Z")
 
 
 class NameWords:
-    """The words of what documents are called: their names and titles."""
+    """The words of those names and titles of which a question has at least half.
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._roots = {root(it) for name in names for it in _NAME_PARTS.split(name.casefold())}
+    One word of a long title ("laws", of "A History of the Empire and Its Laws") is a subject.
+    """
+
+    def __init__(self, names: Iterable[str], question: Iterable[Word]) -> None:
+        asked = {root(it) for word in question for it in _NAME_PARTS.split(word.plain)}
+        self._roots = set[str]()
+        for name in names:
+            parts = _NAME_PARTS.split(_EXTENSION.sub("", name.casefold()))
+            telling = roots(" ".join(it for it in parts if it not in DOCUMENTS))
+            if 2 * len(telling & asked) >= len(telling):
+                self._roots |= {root(it) for it in _NAME_PARTS.split(name.casefold())}
 
     def __contains__(self, word: Word) -> bool:
         return all(root(part) in self._roots for part in _NAME_PARTS.split(word.plain))
@@ -121,7 +131,7 @@ def asks_elsewhere(question: str) -> bool:
 def is_narrow(question: str, named: NameWords) -> bool:
     """Whether it says which matter it is about; tags of sources were taken out of it before.
 
-    What a document is called (`named`) is no matter. Only English can be told so far: in another
+    Words of the document's own name (`named`) do not count as a subject. Only English can be told so far: in another
     language a summary is one of the whole.
     """
     if asks_elsewhere(question):

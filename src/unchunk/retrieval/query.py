@@ -132,7 +132,7 @@ class QueryAnalyzer:
         for name in names:
             text = text.replace(name, " ") if _FILE_NAME.search(name) else text
         words = words_of(text)
-        own = NameWords(names)
+        own = NameWords(names, words)
         asking = {
             at
             for listed, _ in self._indicators
@@ -155,7 +155,7 @@ class QueryAnalyzer:
         `names` are what the document is called: its name and its title. Such a question is a
         summary that is not of another matter, one about time or analysis ('how does she change
         throughout the story'), and one about 'all' or 'every' if the document is carried or in
-        `sources`. To name a document, by words of its name too, and ask nothing else is another.
+        `sources`. So is a question that only names a document, by its file name or by words of it.
         """
         if plan.mode == "passages":
             return False
@@ -166,7 +166,7 @@ class QueryAnalyzer:
         asked = plan.question
         for name in plan.sources:
             asked = asked.replace(name, " ")
-        own = NameWords(names)
+        own = NameWords(names, words)
         if is_narrow(asked, own):
             return False
         # "The report" names none, whatever it is called.

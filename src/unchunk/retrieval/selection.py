@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from unchunk.domain import DocumentId
 from unchunk.retrieval.evidence import Kind, Passage, ReconstructedDocument
@@ -17,6 +17,8 @@ from unchunk.retrieval.worth import PRICE, Item, items, runs_of
 NO_ROOM = "no room in the budget"
 NO_ROOM_BESIDE = "no room in the budget for what stands beside the hits"
 GONE = "no longer there"
+# How many hits are tried one by one, if not even the best of them fits.
+_TRIED = 20
 
 Size = Callable[[ReconstructedDocument], int]
 
@@ -77,7 +79,7 @@ def select(
     Where that is too little, the least relevant leaves first: context, then hits, so that no
     hit leaves while context stays, nor a better one while a worse one stays. Of a best hit
     that does not fit by itself the beginning is shown, marked as cut; if there is no room even
-    for that, the best one is shown that fits. `size` is called a few times per document, and need
+    for that, the next best hit that fits is shown. `size` is called a few times per document, and need
     not be additive. `tag` is for marks that stand beside others.
     """
     ordered = sorted(
@@ -94,7 +96,8 @@ def select(
     documents, left = showing.documents(taken), ordered[taken:]
     omitted = list(_gone(drafts))
     if not taken and budget is not None:
-        for item in ordered if budget > 0 else ():
+        hits = (item for item in ordered if item.score is not None)
+        for item in islice(hits, _TRIED) if budget > 0 else ():
             draft = drafts[item.place]
             one = _alone(draft, item, showing.tag, lambda one: size(one) <= budget)
             if one is not None:

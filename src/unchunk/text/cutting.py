@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from unchunk.text.graphemes import border_after, border_before
 from unchunk.text.sentences import last_sentence, sentence_starts
 
-# Fewer characters of a text say nothing.
+# A shorter fragment is not worth showing.
 SHORTEST = 20
 
 
@@ -17,14 +17,17 @@ def ends(text: str, length: int) -> Iterator[int]:
     half = length // 2 + 1
     if (sentence := last_sentence(text, 0, length)) >= half:
         yield sentence
-    yield from (at for at in range(length, half - 1, -1) if text[at].isspace())
+    blanks = (at for at in range(length, half - 1, -1) if text[at].isspace())
+    # Of a run of blanks, the first is enough.
+    yield from (at for at in blanks if not text[at - 1].isspace())
     yield border_before(text, length)
 
 
 def begins(text: str, length: int) -> int:
     """Where the end of a text that is longer than `length` begins if it is cut in the same way."""
     first, last = len(text) - length, len(text) - length // 2 - 1
-    sentence = next((at for at in sentence_starts(text, first - 2) if first <= at <= last), None)
+    starts = sentence_starts(text, max(first - 2, 0), last + 1)
+    sentence = next((at for at in starts if first <= at <= last), None)
     words = (at for at in range(first, last + 1) if text[at - 1].isspace())
     return sentence or next(words, None) or border_after(text, first)
 
