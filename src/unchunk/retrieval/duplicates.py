@@ -8,7 +8,7 @@ from typing import NamedTuple
 from unchunk.domain import DocumentId
 from unchunk.retrieval.differences import Difference, Words, compare, plain
 from unchunk.retrieval.shelf import Place
-from unchunk.retrieval.words import UNSPACED
+from unchunk.retrieval.words import UNSPACED_LETTERS
 
 # Copies score nearly alike. Only the best are compared with all others, whatever their scores are.
 _NEAR_SCORE = 0.02
@@ -20,7 +20,7 @@ _SHARE, _FEW = 1 / 6, 3
 # Texts with fewer different words are compared if all of these but one are shared.
 _FEWEST_WORDS = 5
 # Cheaper than the words that are compared, and enough to tell which texts are alike.
-_PLAIN_WORD = re.compile(rf"{UNSPACED.pattern}|[^\W{UNSPACED.pattern[1:-1]}]+")
+_PLAIN_WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\W{UNSPACED_LETTERS}]+")
 # So many characters, from five places: what has none of them is no copy. Shorter texts are cheap.
 _PROBE, _PROBED = 24, 240
 # At most so many pairs are compared word by word, and so many phrases told of each.

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 # Compounds are one word: a 'full-time' job is not 'full'.
 _WORD = re.compile(r"[^\W_]+(?:['’.&\-‐‑][^\W_]+)*")
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+UNSPACED_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+UNSPACED = re.compile(f"[{UNSPACED_LETTERS}]")
 _SIBILANT = re.compile(r"(?:[sxz]|[cs]h)\Z")
 _SHORT = re.compile(r"[^aeiouy]*[aeiou][bdgklmnprt]\Z")
 _IZE = re.compile(r"(?<=[a-z]{3})([iy])[sz]e\Z")

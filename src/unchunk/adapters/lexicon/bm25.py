@@ -36,7 +36,8 @@ _UNSPACED = (
 _LETTER = r"\p{L}\p{N}\p{Mn}\p{Mc}"
 _WORD = regex.compile(rf"([{_UNSPACED}--[\p{{P}}\p{{S}}]]+)|[{_LETTER}--[{_UNSPACED}]]+", regex.V1)
 _CLUSTER = regex.compile(r"\P{M}\p{M}*|\p{M}+")
-# With so large a k1, and lengths left out, a word weighs as often as it stands in a text.
+# With so large a k1, and lengths left out, a word weighs as often as it stands in a text (to one in a
+# thousand).
 _COUNTED = 1e7
 _LANGUAGES = sorted(name.lower() for name in vars(qdrant_edge.Language) if name[0] != "_")
 
