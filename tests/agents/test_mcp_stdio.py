@@ -211,7 +211,9 @@ def test_a_library_that_is_in_use_says_so_and_works_when_it_is_free(home: Path) 
     run(work)
 
 
-def test_only_searches_of_a_collection_that_the_server_does_not_search_are_refused(home: Path) -> None:
+def test_only_searches_of_a_collection_that_the_server_does_not_search_are_refused(
+    home: Path,
+) -> None:
     notice = Notice(home, "ada", __version__)
 
     async def work() -> None:

@@ -125,11 +125,22 @@ def too_low(threshold: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Candidates, best first. `notes` says where the search was less than it should be."""
+    """Candidates, best first. `notes` says where the search was less than it should be.
+
+    `most` is how many chunks were asked for, if the source refuses as many as were wanted.
+    """
 
     candidates: tuple[Candidate, ...]
     notes: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    most: int | None = None
+
+    def notes_for(self, wanted: int) -> tuple[str, ...]:
+        """The notes; one more if so many chunks were wanted and fewer were asked for."""
+        if self.most is None or self.most >= wanted:
+            return self.notes
+        short = f"it was asked for {self.most} chunks instead of {wanted}"
+        return (*self.notes, f"the source refuses large searches: {short}")
 
 
 class Doubt(NamedTuple):
