@@ -169,7 +169,7 @@ class Sheet:
 
     The chunks' places are those of one text, so that neighbours join by slicing; where chunks
     came without places, they were stitched first. `doubts` names joints that are not sure. Documents
-    of one `checksum` have the same bytes; that of somebody else's document is not known.
+    of one `checksum` have the same bytes; it is empty for documents of foreign collections.
     """
 
     document: DocumentId

@@ -171,7 +171,11 @@ def rows(**wrong: object) -> tuple[int, bytes]:
         ((200, b'{"results": [1]}'), ProviderRefusedError, "no list of results"),
         ((200, b'{"results": null}'), ProviderRefusedError, "no list of results"),
         (rows(chunk_text=""), ProviderRefusedError, "2 left out: no text in 'chunk_text'"),
-        (rows(chunk_index="3"), ProviderRefusedError, "is no chunk index, such as '3'"),
+        (
+            rows(chunk_index="3"),
+            ProviderRefusedError,
+            "is not a valid chunk index (for example '3')",
+        ),
         (rows(document_id=None), ProviderRefusedError, "no document in 'document_id'"),
         (rows(score=None), ProviderRefusedError, "no score"),
     ],
