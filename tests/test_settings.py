@@ -133,6 +133,30 @@ def test_a_chunkenizer_url_is_where_answers_come_from_unless_the_source_is_said(
 
 
 @pytest.mark.parametrize(
+    "spellings",
+    [
+        ("chunkenizer:", "chunkenizer:http://localhost:8000", "chunkenizer:http://localhost:8000/"),
+        ("qdrant:http://q:1#c", "qdrant:http://q:1/#c"),
+        ("qdrant:chunks#c", "qdrant:./chunks/#c", "qdrant:{here}/chunks#c"),
+        ("chroma:chunks#c", "chroma:../{here.name}/chunks#c", "chroma:{here}/chunks#c"),
+    ],
+)
+def test_one_source_has_one_name_however_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spellings: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sources = {
+        load(tmp_path, {}, chat_source=one.format(here=tmp_path)).answer_source for one in spellings
+    }
+    assert len(sources) == 1
+    # The same words are another source where they name another folder.
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    here = load(tmp_path, {}, chat_source=spellings[0]).answer_source
+    assert (here in sources) is ("://" in here)
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("catalog", "postgresql://me:s3cret@host/name"),

@@ -146,17 +146,27 @@ class Settings:
 
     @property
     def answer_source(self) -> str:
-        """Where evidence for answers comes from: a place of foreign chunks; empty: the library."""
+        """Where evidence for answers comes from: a place of foreign chunks; empty: the library.
+
+        A place is always written in one way: with its URL, without a slash at the end, or with an
+        absolute folder.
+        """
         if self.chat_source == OWN_LIBRARY:
             return ""
-        chunkenizer = f"chunkenizer:{self.chunkenizer_url}" if self.chunkenizer_url else ""
-        return self.chat_source or chunkenizer
+        source = self.chat_source or ("chunkenizer:" if self.chunkenizer_url else "")
+        kind, _, rest = source.partition(":")
+        if kind == "chunkenizer":
+            return f"chunkenizer:{(rest or self.chunkenizer_url or CHUNKENIZER).rstrip('/')}"
+        where, _, name = rest.rpartition("#")
+        if kind not in ("qdrant", "chroma") or not where:
+            return source
+        return f"{kind}:{where.rstrip('/') if '://' in where else Path(where).resolve()}#{name}"
 
     @property
     def answering_chunkenizer(self) -> str:
         """The URL of the Chunkenizer that answers come from; empty: they come from elsewhere."""
         kind, _, url = self.answer_source.partition(":")
-        return (url or self.chunkenizer_url or CHUNKENIZER) if kind == "chunkenizer" else ""
+        return url if kind == "chunkenizer" else ""
 
     @property
     def logs_are_json(self) -> bool:

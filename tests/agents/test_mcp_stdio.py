@@ -211,14 +211,21 @@ def test_a_library_that_is_in_use_says_so_and_works_when_it_is_free(home: Path) 
     run(work)
 
 
-def test_a_collection_that_the_server_does_not_search_is_refused(home: Path) -> None:
+def test_only_searches_of_a_collection_that_the_server_does_not_search_are_refused(
+    home: Path,
+) -> None:
     notice = Notice(home, "ada", __version__)
 
     async def work() -> None:
         chosen = settings(home, UNCHUNK_CHAT_SOURCE="chunkenizer:http://127.0.0.1:1")
         async with over_stdio(chosen) as client:
-            said = await refused(client, "rag_search", query="berth")
-            assert "searches the library, not the collection" in said
+            searches = {"rag_search": {"query": "berth"}, "ask": {"question": "berth?"}}
+            for name, given in searches.items():
+                said = await refused(client, name, **given)
+                assert "searches the library, not the collection" in said
+            # Nothing answers at the address of the notice.
+            assert "does not answer" in await refused(client, "list_documents")
+            assert "does not answer" in await refused(client, "get_document", document="a")
 
     notice.tell("http://127.0.0.1:1")
     try:

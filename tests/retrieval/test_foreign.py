@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -25,9 +26,11 @@ from unchunk.adapters.sources.fields import LANGCHAIN
 from unchunk.adapters.sources.qdrant import open_qdrant
 from unchunk.errors import InvalidInputError, ProviderUnavailableError
 from unchunk.ports import Among, ChunkSource, ForeignChunks, Role, Vectors
+from unchunk.retrieval.amount import Amount
 from unchunk.retrieval.foreign import ForeignShelf
 from unchunk.retrieval.retriever import Retriever
 from unchunk.retrieval.shelf import MovedError, Place, Shelf, Where
+from unchunk.retrieval.snippets import snippets
 from unchunk.text.chunking import chunk_text
 
 _NUMBERS = count()
@@ -280,6 +283,30 @@ def test_a_server_that_ignores_filters_shows_nothing_of_others() -> None:
             found = await shelf.find("the tide", "a", ANY, limit=9, min_score=None)
             assert [one.place.document for one in found.candidates] == ["mine"]
             assert any("does not keep to the filter on 'user'" in note for note in found.notes)
+            await shelf.close()
+
+    play(scene)
+
+
+def test_a_limit_that_is_cut_by_the_server_is_told_and_a_wide_net_is_not() -> None:
+    result = {"document_id": "d", "document_name": "n", "chunk_index": 0, "metadata": {}}
+    kept = stores.Chunkenizer([result | {"chunk_text": "the tide", "token_count": 2}])
+    kept.most = 20
+    told = "the source refuses large searches: it was asked for 20 chunks instead of 30"
+
+    async def scene() -> None:
+        with stores.chunkenizer(kept) as url:
+            shelf = ForeignShelf(ChunkenizerSource(url))
+            retriever = Retriever(shelf)
+            wide = Amount(10, include_adjacent=False)
+            assert (await retriever.passages("tide", amount=wide))[1] == ()
+            assert kept.asked[0]["top_k"] > 20
+            for own in ({"limit": 30}, {"hits": 30}, {"depth": 30}):
+                amount = replace(wide, **own)
+                assert (await retriever.passages("tide", amount=amount))[1] == (told,)
+            for limit, notes in ((20, ()), (30, (told,))):
+                found = await snippets(shelf, "tide", "me", ANY, limit=limit)
+                assert (len(found.hits), found.notes) == (1, notes)
             await shelf.close()
 
     play(scene)

@@ -406,7 +406,7 @@ def test_a_kind_of_wrong_result_is_said_once_however_many_there_are(chat: Servic
     assert len(cited(chat.context)) == 3
     several, odd = (one["message"] for one in found["warnings"] if one["code"] == "search")
     assert "10 left out: another chunk has the same document and chunk index" in several
-    assert "10 left out: 'chunk_index' is no chunk index, such as '0'" in odd
+    assert "10 left out: 'chunk_index' is not a valid chunk index (for example '0')" in odd
     error, _ = chat.lines(found["request_id"])
     assert " ERROR " in error
     assert len(error) < 500

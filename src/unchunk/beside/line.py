@@ -50,8 +50,8 @@ Told = Callable[[Any], None]
 class Line:
     """Send calls to the running server; `find` is asked each time, so a restarted one is picked up.
 
-    `version` is that of this process: a server of another version is not called. Nor is one for a
-    search that searches something else than `source`, if that names a collection.
+    `version` is that of this process: a server of another version is not called. Searches are not
+    sent to a server that searches anything other than `source`, if that is set.
     """
 
     def __init__(self, find: Callable[[], Running | None], version: str, source: str = "") -> None:

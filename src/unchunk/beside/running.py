@@ -61,8 +61,8 @@ class Running:
             raise LibraryInUseError(
                 f"the server at {self.url} (pid {self.pid}) is using this library, and it searches"
                 f" {theirs}, not the collection that `chat_source` or CHUNKENIZER_API_URL names"
-                " here: search that with `unchunk search --collection` or"
-                " `unchunk.open_collection`, or restart the server with the same setting"
+                " here. To search that collection, use `unchunk search --collection` or"
+                " `unchunk.open_collection`, or restart the server with the same setting."
             )
 
     def in_the_way(self, what: str) -> LibraryInUseError:

@@ -41,7 +41,7 @@ async def _serve(settings: Settings) -> None:
         running = find(settings.home)
         if running is not None:
             running.check(settings.owner, __version__)
-            running.check_source(settings.answer_source)
         return running
 
-    await serve(__version__, Lending(lambda: open_engine(settings)), beside)
+    library = Lending(lambda: open_engine(settings))
+    await serve(__version__, library, beside, settings.answer_source)

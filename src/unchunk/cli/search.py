@@ -156,7 +156,7 @@ def _cut(
 @click.option("--cut", callback=_cut, help="How they were cut, if known: '320/80 words'.")
 @click.option("--vector", default="", help="Which of a Qdrant collection's vectors, if several.")
 @click.option(
-    "--sparse-vector", default="", help="Which of its sparse vectors, if several are BM25."
+    "--sparse-vector", default="", help="Which sparse vector to search, if several are BM25."
 )
 @click.option("--snippets", is_flag=True, help="Show plain chunks, each by itself.")
 @click.option("--no-content", is_flag=True, help="List the documents without their text.")

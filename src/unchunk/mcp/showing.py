@@ -17,7 +17,7 @@ from unchunk.retrieval.snippets import Found
 
 _INDENT = "    "
 _NOTHING = "Nothing was found; list_documents tells what there is.\n"
-_NOT_IN_COLLECTION = "Nothing was found in the collection that is searched.\n"
+_NOT_IN_COLLECTION = "Nothing was found in the collection.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Part:
 
 
 def show_evidence(evidence: Evidence, *, with_content: bool, of_collection: bool = False) -> str:
-    """`of_collection` says that no document of it is listed."""
+    """`of_collection` means that `list_documents` does not show its documents."""
     parts = [f"({one_line(note)})\n" for note in evidence.notes]
     parts.append(show(evidence.documents, show_content=with_content, with_ids=True))
     if not evidence.documents:

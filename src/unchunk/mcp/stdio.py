@@ -17,18 +17,26 @@ from unchunk.mcp.tools import Desk
 from unchunk.telemetry import log
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# What goes to the collection that is searched instead of the library, if there is one.
+_SEARCHES = frozenset({"rag_search", "ask"})
 
 
 async def serve(
-    version: str, library: Lending, beside: Callable[[], Running | None] = lambda: None
+    version: str,
+    library: Lending,
+    beside: Callable[[], Running | None] = lambda: None,
+    source: str = "",
 ) -> None:
     """Answer until standard input ends. A signal ends the process.
 
-    `beside` is asked with each call: where a server has the library, it is forwarded.
+    `beside` is asked with each call: where a server has the library, it is forwarded. Searches are
+    refused if that server searches anything other than `source`, if that is set.
     """
 
     async def work(context: Context, given: CallToolRequestParams) -> CallToolResult:
         if (running := beside()) is not None:
+            if given.name in _SEARCHES:
+                running.check_source(source)
             return await forward(running, given, reporting(context))
         async with library.borrowed() as engine:
             return await call(Desk(engine), given, reporting(context))

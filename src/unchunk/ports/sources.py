@@ -35,10 +35,14 @@ class ForeignChunk:
 
 
 class ForeignChunks(NamedTuple):
-    """`notes` says which chunks were left out because they could not be understood, and why."""
+    """`notes` says which chunks were left out because they could not be understood, and why.
+
+    `most` is how many were asked for, if the source refuses as many as were wanted.
+    """
 
     chunks: tuple[ForeignChunk, ...] = ()
     notes: tuple[str, ...] = ()
+    most: int | None = None
 
 
 class ForeignDocument(NamedTuple):

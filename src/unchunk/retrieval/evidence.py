@@ -121,7 +121,7 @@ class ReconstructedDocument:
         return f"{runs((one.first_chunk, one.last_chunk) for one in self.passages)}{of}"
 
     def as_dict(self) -> dict[str, object]:
-        """All of it, with what follows from it, for programs. Chunks stay `ChunkResult`s."""
+        """All of it, with what follows from it, for programs: it can be written as JSON."""
         return {
             "document": self.document,
             "mongo_id": self.mongo_id,
@@ -130,7 +130,7 @@ class ReconstructedDocument:
             "title": self.title,
             "content_type": self.content_type,
             "kind": self.kind,
-            "chunks": list(self.chunks),
+            "chunks": [asdict(one) for one in self.chunks],
             "max_score": self.max_score,
             "avg_score": self.avg_score,
             "found_by": self.found_by,

@@ -112,7 +112,7 @@ class ForeignShelf:
             return Ranked(())
         # One way alone is asked for no more than is wanted.
         depth = max(limit, DEPTH) if self._searches_words else limit
-        near, worded, notes = await self._searched(text, owner, among, depth)
+        near, worded, notes, most = await self._searched(text, owner, among, depth)
         near += self._own(await self._carried(text, among, also, near), owner)
         floor = nature.min_score if min_score is None else min_score
         # Its embedder is not calibrated: the words decide, also where only meaning was searched.
@@ -135,7 +135,7 @@ class ForeignShelf:
             if place.generation == _KEPT:
                 self._kept.put((owner, among, place.document, place.chunk_index), chunk)
             kept.append(candidate)
-        return Ranked(tuple(kept), tuple(dict.fromkeys(notes)), tuple(dropped))
+        return Ranked(tuple(kept), tuple(dict.fromkeys(notes)), tuple(dropped), most)
 
     @property
     def _searches_words(self) -> bool:
@@ -143,8 +143,8 @@ class ForeignShelf:
 
     async def _searched(
         self, text: str, owner: OwnerId, among: Among, limit: int
-    ) -> tuple[list[ForeignChunk], list[ForeignChunk], tuple[str, ...]]:
-        """What is near in meaning, and what has the words."""
+    ) -> tuple[list[ForeignChunk], list[ForeignChunk], tuple[str, ...], int | None]:
+        """What is near in meaning, and what has the words; notes, and how many were asked for."""
         source, notes = self._source, tuple[str, ...]()
         by_words = self._searches_words
         try:
@@ -164,7 +164,7 @@ class ForeignShelf:
                 log("searched by meaning only: %s", error)
                 notes = (f"searched by meaning only: {error}",)
         both = self._own(near.chunks, owner), self._own(worded.chunks, owner)
-        return *both, notes + near.notes + worded.notes
+        return *both, notes + near.notes + worded.notes, near.most
 
     def _ranked(
         self, near: Sequence[ForeignChunk], worded: Sequence[ForeignChunk], limit: int

@@ -159,6 +159,8 @@ class Looker:
         wide = request.limit * (request.chunks_per_doc or 1)
         depth = request.depth or max(_NET, wide, request.hits or 0, self._reranked)
         found = await self._find_at(depth, request)
+        asked = request.depth or max(request.limit, request.hits or 0)
+        found = replace(found, notes=found.notes_for(asked))
         documents = {one.place.document for one in found.candidates}
         is_crowded = len(found.candidates) >= depth and _CROWDED * len(documents) <= request.limit
         if is_crowded and request.chunks_per_doc is not None and request.depth is None:
@@ -274,6 +276,7 @@ def _together(every: Sequence[Ranked]) -> Ranked:
                 if one.place not in known
             }.values()
         ),
+        min((one.most for one in every if one.most is not None), default=None),
     )
 
 

@@ -125,11 +125,22 @@ def too_low(threshold: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Candidates, best first. `notes` says where the search was less than it should be."""
+    """Candidates, best first. `notes` says where the search was less than it should be.
+
+    `most` is how many chunks were asked for, if the source refuses as many as were wanted.
+    """
 
     candidates: tuple[Candidate, ...]
     notes: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    most: int | None = None
+
+    def notes_for(self, wanted: int) -> tuple[str, ...]:
+        """The notes; one more if so many chunks were wanted and fewer were asked for."""
+        if self.most is None or self.most >= wanted:
+            return self.notes
+        short = f"it was asked for {self.most} chunks instead of {wanted}"
+        return (*self.notes, f"the source refuses large searches: {short}")
 
 
 class Doubt(NamedTuple):
@@ -158,7 +169,7 @@ class Sheet:
 
     The chunks' places are those of one text, so that neighbours join by slicing; where chunks
     came without places, they were stitched first. `doubts` names joints that are not sure. Documents
-    of one `checksum` have the same bytes; that of somebody else's document is not known.
+    of one `checksum` have the same bytes; it is empty for documents of foreign collections.
     """
 
     document: DocumentId

@@ -18,7 +18,7 @@ from unchunk.telemetry import Telemetry, log
 SPARE = 16
 MOST = 20_000
 _QUESTIONS, _SECONDS = 1000, 300.0
-# An embedder that is unavailable is not asked again before that: each question would wait for it.
+# How long an unavailable embedder is left alone, so that not every question waits for it.
 _OUTAGE_SECONDS = 10.0
 _DOCUMENTS = 100_000
 

@@ -57,7 +57,7 @@ async def snippets(
             piece = sheet.pieces.get(one.place.chunk_index) if sheet else None
             if sheet is not None and piece is not None:
                 hits.append(hit_of(sheet, piece, one.score, one.found_by))
-        return Found(tuple(hits), ranked.notes)
+        return Found(tuple(hits), ranked.notes_for(limit))
 
     return await settled(once)
 

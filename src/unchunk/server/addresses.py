@@ -37,10 +37,12 @@ def leads_to(url: str, address: str) -> bool:
     except ValueError:
         return False
     host, own = there.hostname or "", here.hostname or ""
-    is_here = is_loopback(host) or is_wildcard(host)
-    return port == here.port and (
-        host == own or (is_here and (is_loopback(own) or is_wildcard(own)))
-    )
+    return port == here.port and (host == own or (_is_usual(host) and _is_usual(own)))
+
+
+def _is_usual(host: str) -> bool:
+    """Whether it is one of the names of this machine that stand for each other."""
+    return host in LOOPBACK or is_wildcard(host)
 
 
 def neighbourhood(address: str) -> str:

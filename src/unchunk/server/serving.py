@@ -32,7 +32,7 @@ def serve(
 ) -> None:
     """Answer requests until SIGINT or SIGTERM; `ready` is told the address.
 
-    `bound` is told it before anything is opened, and may refuse it.
+    `bound` is called with the address before anything is opened; it may raise to refuse it.
 
     The port is that, 0 a free one, and without one the usual one or, if that is taken, a free one.
     Answers that are being written end with a word to their readers, all else has `grace` seconds.

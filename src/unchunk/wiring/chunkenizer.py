@@ -30,7 +30,14 @@ async def retrieve_chunks(
     results: list[dict[str, object]] = []
     try:
         if query.strip() and top_k > 0:
-            results = await source.results(query, top_k)
+            results, asked = await source.results(query, top_k)
+            if asked < top_k:
+                log(
+                    "Chunkenizer refuses large searches: it was asked for %d chunks instead of %d",
+                    asked,
+                    top_k,
+                    level=logging.WARNING,
+                )
     except ProviderUnavailableError as error:
         log("Chunkenizer API unavailable, skipping RAG: %s", error, level=logging.WARNING)
         return []

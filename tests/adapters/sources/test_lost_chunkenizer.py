@@ -89,7 +89,7 @@ def test_where_the_server_finds_few_at_once_neighbours_are_asked_with() -> None:
         (_, chunks) = asyncio.run(everything(ChunkenizerFiles(url)))["d.md"]
     assert chunks.texts == tuple(WORDS)
     assert (chunks.from_start, chunks.complete) == (True, True)
-    assert [one["top_k"] for one in kept.asked[:3]] == [60, 50, 20]
+    assert [one["top_k"] for one in kept.asked[:4]] == [60, 5, 50, 20]
     assert len(kept.asked) < 60
 
 

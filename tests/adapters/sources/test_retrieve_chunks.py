@@ -77,6 +77,15 @@ def test_retrieve_chunks_returns_the_format_of_document_002(
     assert said.endswith("chunks=2")
 
 
+def test_that_the_server_refuses_so_many_is_logged(
+    kept: stores.Chunkenizer, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept.most = 20
+    assert len(retrieved(url, top_k=30)) == 3
+    said = "Chunkenizer refuses large searches: it was asked for 20 chunks instead of 30"
+    assert (logging.WARNING, said) in logged(caplog)
+
+
 def test_five_are_asked_for_where_nothing_is_said(kept: stores.Chunkenizer, url: str) -> None:
     assert len(retrieved(url)) == 3
     assert kept.asked[0]["top_k"] == 5

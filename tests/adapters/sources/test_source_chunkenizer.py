@@ -8,7 +8,9 @@ import pytest
 
 import servers
 from adapters.sources import stores
+from unchunk.adapters.sources.asking import NotUnderstoodError
 from unchunk.adapters.sources.chunkenizer import ChunkenizerSource
+from unchunk.adapters.sources.result_limit import ResultLimit
 from unchunk.errors import (
     InvalidInputError,
     InvalidSettingError,
@@ -87,19 +89,53 @@ def test_it_is_asked_for_fewer_results_where_it_refuses_so_many(
 
     async def scene() -> None:
         source = ChunkenizerSource(url)
-        for limit in (240, 300, 30):
-            assert len((await source.search("the tide", Among(), limit)).chunks) == 1
+        for limit, most in ((240, 200), (300, 200), (30, None)):
+            found = await source.search("the tide", Among(), limit)
+            assert (len(found.chunks), found.most) == (1, most)
         # What it refused once is not asked for again.
-        assert [one["top_k"] for one in kept.asked] == [240, 200, 200, 30]
-        kept.most = 0
-        with pytest.raises(ProviderRefusedError, match=r"answered 422.*top_k is too large"):
-            await source.search("the tide", Among(), 30)
-        kept.most = 200
-        await source.search("the tide", Among(), 300)
-        assert kept.asked[-1]["top_k"] == 200
+        assert [one["top_k"] for one in kept.asked] == [240, 5, 200, 200, 30]
         await source.close()
 
     play(scene)
+
+
+def test_what_is_refused_for_other_reasons_is_no_limit(kept: stores.Chunkenizer, url: str) -> None:
+    kept.most = 0
+
+    async def scene() -> None:
+        source = ChunkenizerSource(url)
+        with pytest.raises(ProviderRefusedError, match=r"answered 422.*top_k is too large"):
+            await source.search("the tide", Among(), 300)
+        assert [one["top_k"] for one in kept.asked] == [300, 5]
+        kept.most = 1_000
+        assert (await source.search("the tide", Among(), 300)).most is None
+        assert kept.asked[-1]["top_k"] == 300
+        await source.close()
+
+    play(scene)
+
+
+def test_a_limit_is_forgotten_after_some_minutes() -> None:
+    now, most = 0.0, 20
+    asked: list[int] = []
+
+    async def ask(top_k: int) -> int:
+        asked.append(top_k)
+        if top_k > most:
+            raise NotUnderstoodError("top_k is too large")
+        return top_k
+
+    limit = ResultLimit(lambda: now)
+
+    def searched(wanted: int) -> tuple[int, int]:
+        return asyncio.run(limit.search(wanted, ask))
+
+    assert searched(30) == (20, 20)
+    most = 1_000
+    assert searched(1_000) == (20, 20)
+    now = 3_600.0
+    assert searched(1_000) == (1_000, 1_000)
+    assert asked == [30, 5, 20, 20, 1_000]
 
 
 def test_more_than_a_few_searches_and_two_values_of_a_field_are_refused(url: str) -> None:
@@ -135,7 +171,11 @@ def rows(**wrong: object) -> tuple[int, bytes]:
         ((200, b'{"results": [1]}'), ProviderRefusedError, "no list of results"),
         ((200, b'{"results": null}'), ProviderRefusedError, "no list of results"),
         (rows(chunk_text=""), ProviderRefusedError, "2 left out: no text in 'chunk_text'"),
-        (rows(chunk_index="3"), ProviderRefusedError, "is no chunk index, such as '3'"),
+        (
+            rows(chunk_index="3"),
+            ProviderRefusedError,
+            "is not a valid chunk index (for example '3')",
+        ),
         (rows(document_id=None), ProviderRefusedError, "no document in 'document_id'"),
         (rows(score=None), ProviderRefusedError, "no score"),
     ],

@@ -63,16 +63,25 @@ def test_numbers_may_name_documents_and_may_be_kept_as_fractions() -> None:
     ("bad", "said"),
     [
         ({"parent_id": None}, "no document in 'parent_id' or 'mongo_id'"),
-        ({"parent_id": ["d"]}, "'parent_id' or 'mongo_id' is no document, such as ['d']"),
-        ({"parent_id": True}, "'parent_id' or 'mongo_id' is no document, such as True"),
+        (
+            {"parent_id": ["d"]},
+            "'parent_id' or 'mongo_id' is not a valid document (for example ['d'])",
+        ),
+        (
+            {"parent_id": True},
+            "'parent_id' or 'mongo_id' is not a valid document (for example True)",
+        ),
         ({"content": None}, "no text in 'content'"),
         ({"content": ""}, "no text in 'content'"),
-        ({"content": {"a": "b" * 99}}, "'content' is no text, such as {'a': 'bbbbbbbbbbbbb"),
+        (
+            {"content": {"a": "b" * 99}},
+            "'content' is not a valid text (for example {'a': 'bbbbbbbbbbbbb",
+        ),
         ({"content": "\ud800"}, "the text in 'content' is half a character"),
-        ({"chunk_index": "2"}, "'chunk_index' is no chunk index, such as '2'"),
-        ({"chunk_index": -1}, "'chunk_index' is no chunk index, such as -1"),
-        ({"chunk_index": 1.5}, "'chunk_index' is no chunk index, such as 1.5"),
-        ({"chunk_index": True}, "'chunk_index' is no chunk index, such as True"),
+        ({"chunk_index": "2"}, "'chunk_index' is not a valid chunk index (for example '2')"),
+        ({"chunk_index": -1}, "'chunk_index' is not a valid chunk index (for example -1)"),
+        ({"chunk_index": 1.5}, "'chunk_index' is not a valid chunk index (for example 1.5)"),
+        ({"chunk_index": True}, "'chunk_index' is not a valid chunk index (for example True)"),
     ],
 )
 def test_a_chunk_that_makes_no_sense_is_left_out_and_named(
@@ -191,7 +200,9 @@ def test_two_chunks_of_one_place_are_not_told_apart() -> None:
 
 def test_values_that_are_wrong_in_one_way_make_one_note() -> None:
     found = reads(GOOD, *(GOOD | {"chunk_index": str(at)} for at in range(9)))
-    assert found.notes == ("the store: 9 left out: 'chunk_index' is no chunk index, such as '0'",)
+    assert found.notes == (
+        "the store: 9 left out: 'chunk_index' is not a valid chunk index (for example '0')",
+    )
 
 
 def test_a_chunk_that_shows_another_value_is_never_let_through() -> None:

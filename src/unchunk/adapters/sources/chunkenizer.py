@@ -97,7 +97,8 @@ class ChunkenizerSource:
         if among.is_empty or limit < 1 or wanted is not None:
             return ForeignChunks()
         every = await asyncio.gather(*(self.results(question, limit, one) for one in filters))
-        results = [result for results in every for result in results]
+        results = [result for some, _ in every for result in some]
+        asked = min(most for _, most in every)
         records = [Record("", *_flattened(one)) for one in results]
         scored = [record for record in records if record.score is not None]
         if records and not scored:
@@ -111,12 +112,12 @@ class ChunkenizerSource:
         if notes:
             log("Invalid response from Chunkenizer: %s", "; ".join(notes), level=logging.ERROR)
         best = sorted(found.chunks, key=lambda chunk: -(chunk.score or 0.0))
-        return ForeignChunks(tuple(best[:limit]), notes)
+        return ForeignChunks(tuple(best[:limit]), notes, asked if asked < limit else None)
 
     async def results(
         self, question: str, limit: int, filters: Mapping[str, str | int | bool] | None = None
-    ) -> list[dict[str, object]]:
-        """What the server answers, unread; see `plain_chunk`. Fewer if it refuses so many."""
+    ) -> tuple[list[dict[str, object]], int]:
+        """What the server answers, unread; see `plain_chunk`. Also how many it was asked for."""
         # Halves of characters cannot be sent.
         query = question.encode("utf-8", "replace").decode()
 

@@ -118,7 +118,7 @@ class ChunkenizerFiles:
 
         while True:
             wanted = count if count and self._heeds else MOST_RESULTS
-            reply = await self._limit.search(wanted, ask)
+            reply, _ = await self._limit.search(wanted, ask)
             results = _listed(reply, "results", self.name)
             if self._heeds and any(one.get("document_id") != document for one in results):
                 self._heeds = False

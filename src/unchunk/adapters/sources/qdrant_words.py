@@ -70,7 +70,7 @@ def words_by(
     if using:
 
         async def by_lexicon(question: str) -> Terms:
-            assert lexicon is not None, "its terms were compared"
+            assert lexicon is not None, "without one, `sparse` is given"
             return lexicon.query(question)
 
         return SparseWords(place, using, sparse or by_lexicon)

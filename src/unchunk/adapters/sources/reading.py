@@ -40,7 +40,8 @@ def left_out(unfit: Iterable[UnfitError]) -> list[str]:
     for one in unfit:
         reasons.setdefault(one.reason, []).append(one.example)
     return [
-        f"{len(examples)} left out: {reason}" + (f", such as {examples[0]}" if examples[0] else "")
+        f"{len(examples)} left out: {reason}"
+        + (f" (for example {examples[0]})" if examples[0] else "")
         for reason, examples in reasons.items()
     ]
 
@@ -201,7 +202,7 @@ def _lacks(what: str, names: Names, value: object) -> UnfitError:
         return UnfitError(f"no {what} in {_named(names)}")
     shown = repr(value)
     shown = shown if len(shown) <= _SHORT else f"{shown[:_SHORT]}…"
-    return UnfitError(f"{_named(names)} is no {what}", shown)
+    return UnfitError(f"{_named(names)} is not a valid {what}", shown)
 
 
 def _named(names: Names) -> str:

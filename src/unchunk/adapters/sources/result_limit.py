@@ -1,5 +1,6 @@
 """How many results a server returns at once, which it tells only by refusing more."""
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -9,30 +10,41 @@ from unchunk.adapters.sources.bounds import TooLongError
 T = TypeVar("T")
 
 MOST_RESULTS = 10_000
-_STEPS = (MOST_RESULTS, 1_000, 200, 100, 50, 20, 5)
+_STEPS = (MOST_RESULTS, 1_000, 200, 100, 50, 20)
+_FEWEST = 5
+# How long a refusal counts: the server may be set up differently after that.
+_SECONDS = 300.0
 
 
 class ResultLimit:
     """The most results that one server returns at once, as far as it is known."""
 
-    def __init__(self) -> None:
-        self._most = MOST_RESULTS
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._most, self._until = MOST_RESULTS, 0.0
 
-    async def search(self, wanted: int, ask: Callable[[int], Awaitable[T]]) -> T:
-        """Ask for `wanted` results, and for fewer each time that the server refuses.
+    async def search(self, wanted: int, ask: Callable[[int], Awaitable[T]]) -> tuple[T, int]:
+        """Ask for `wanted` results, or for fewer if the server refuses; and for how many.
 
-        If it refuses however few are asked for, the first refusal is raised.
+        A request for a few results shows whether the number is the reason. If that is refused as
+        well, the first refusal is raised.
         """
-        first = min(wanted, self._most)
-        refusal: Exception | None = None
-        for top_k in (first, *(step for step in _STEPS if step < first)):
+        known = self._most if self._clock() < self._until else MOST_RESULTS
+        first = min(wanted, known)
+        try:
+            return await ask(first), first
+        except (NotUnderstoodError, TooLongError) as refusal:
+            if first <= _FEWEST:
+                raise
             try:
-                found = await ask(top_k)
-            except (NotUnderstoodError, TooLongError) as error:
-                refusal = refusal or error
-            else:
-                if refusal is not None:
-                    self._most = top_k
-                return found
-        assert refusal is not None, "it was asked at least once"
-        raise refusal
+                found, most = await ask(_FEWEST), _FEWEST
+            except (NotUnderstoodError, TooLongError):
+                raise refusal from None
+        for top_k in (step for step in _STEPS if step < first):
+            try:
+                found, most = await ask(top_k), top_k
+            except (NotUnderstoodError, TooLongError):
+                continue
+            break
+        self._most, self._until = most, self._clock() + _SECONDS
+        return found, most
