@@ -301,8 +301,11 @@ def test_a_limit_that_is_cut_by_the_server_is_told_and_a_wide_net_is_not() -> No
             wide = Amount(10, include_adjacent=False)
             assert (await retriever.passages("tide", amount=wide))[1] == ()
             assert kept.asked[0]["top_k"] > 20
-            for own in ({"limit": 30}, {"hits": 30}, {"depth": 30}):
-                amount = replace(wide, **own)
+            for amount in (
+                replace(wide, limit=30),
+                replace(wide, hits=30),
+                replace(wide, depth=30),
+            ):
                 assert (await retriever.passages("tide", amount=amount))[1] == (told,)
             for limit, notes in ((20, ()), (30, (told,))):
                 found = await snippets(shelf, "tide", "me", ANY, limit=limit)

@@ -106,8 +106,9 @@ def test_an_index_that_comes_back_makes_it_ready_again(
 
 
 def test_a_provider_of_vectors_is_judged_by_its_last_call_and_never_asked_by_a_probe(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("unchunk.retrieval.sighting._OUTAGE_SECONDS", 0.0)
     with provider() as remote:
         settings: dict[str, str | float] = {
             "embedder": "openai:text-embedding-3-small",

@@ -171,8 +171,8 @@ async def _fitted(search: Search, amount: Amount) -> Gathered:
     if budget is None or amount.measure(context.text) <= budget:
         return Gathered(evidence, context)
     # What stands around all documents together is known only now.
-    over = amount.measure(context.text) - budget
-    evidence = await search(replace(sent, budget=(sent.budget or 0) - over))
+    around = amount.measure(context.text) - sum(map(sent.size, evidence.documents))
+    evidence = await search(replace(sent, budget=budget - around))
     documents = list(evidence.documents)
     while amount.measure((context := render(documents, evidence.disagreement)).text) > budget:
         least = min(documents, key=lambda one: one.max_score)

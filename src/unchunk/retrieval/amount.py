@@ -4,9 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import isnan
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from unchunk.errors import InvalidInputError
-from unchunk.retrieval.evidence import ReconstructedDocument
+
+if TYPE_CHECKING:
+    from unchunk.retrieval.evidence import ReconstructedDocument
 
 MOST = 1000
 # How many chunks a reranker reads, unless it is set.
@@ -36,7 +39,7 @@ class Amount:
     min_score: float | None = None
     budget: int | None = None
     measure: Callable[[str], int] = len
-    written: Callable[[ReconstructedDocument], str] = attrgetter("full_content")
+    written: "Callable[[ReconstructedDocument], str]" = attrgetter("full_content")
     full_documents: int = 3
     full_length: int | None = None
     also_see: bool = True
@@ -45,7 +48,7 @@ class Amount:
     adjacent_documents: int | None = None
     depth: int | None = None
 
-    def size(self, document: ReconstructedDocument) -> int:
+    def size(self, document: "ReconstructedDocument") -> int:
         """How much of the budget a document takes."""
         return self.measure(self.written(document))
 

@@ -23,7 +23,7 @@ from unchunk.errors import (
     NotFoundError,
     ProviderRefusedError,
 )
-from unchunk.ports import Among, Embedder
+from unchunk.ports import Among, Embedder, ForeignChunks
 
 _NUMBERS = count()
 WORDS = ("the tide comes in", "the lamp is lit", "a rope and a sail")
@@ -186,8 +186,8 @@ def test_an_empty_collection_finds_nothing(
             await open_qdrant(server.url, name, theirs),
             await open_chroma(tmp_path, name, theirs),
         ):
-            assert await source.search("x", Among(), 3) == ((), ())
-            assert await source.fetch({"d": [0]}, Among()) == ((), ())
+            assert await source.search("x", Among(), 3) == ForeignChunks()
+            assert await source.fetch({"d": [0]}, Among()) == ForeignChunks()
             await source.close()
 
     play(scene)
@@ -336,7 +336,7 @@ def test_what_no_field_has_cannot_be_searched_by(
         ):
             with pytest.raises(InvalidInputError, match="cannot be searched by titles"):
                 await source.search("x", Among(titles=("T",)), 3)
-            assert await source.fetch({"d": [0]}, Among()) == ((), ())
+            assert await source.fetch({"d": [0]}, Among()) == ForeignChunks()
             found = await source.search(WORDS[0], Among(), 1)
             assert found.chunks[0].chunk_index is None
             assert found.chunks[0].id
