@@ -405,11 +405,38 @@ def test_a_kind_of_wrong_result_is_said_once_however_many_there_are(chat: Servic
     found = chat.ask()
     assert len(cited(chat.context)) == 3
     several, odd = (one["message"] for one in found["warnings"] if one["code"] == "search")
-    assert "10 left out: another chunk has the same document and chunk index" in several
-    assert "10 left out: 'chunk_index' is not a valid chunk index (for example '0')" in odd
+    assert "some chunks were left out: another chunk has the same document" in several
+    assert "some chunks were left out: 'chunk_index' is not a valid chunk index" in odd
     error, _ = chat.lines(found["request_id"])
     assert " ERROR " in error
     assert len(error) < 500
+
+
+@pytest.mark.statement("002-29")
+def test_the_two_searches_for_a_follow_up_give_one_warning_of_each_kind(
+    chat: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+
+    def answer(request: dict[str, Any]) -> tuple[int, bytes]:
+        asked.append(request["query"])
+        good, bad = {"score": 0.9} | result(0, "Berth 0 costs 22 euros."), {"chunk_index": None}
+        silent = {"score": 0.8} | result(1, "")
+        results = [good, *[good | bad, silent] * len(asked)]
+        return 200, json.dumps({"results": results}).encode()
+
+    monkeypatch.setattr(chat.chunks, "answer", answer)
+    said = [
+        {"role": "user", "content": NIGHT},
+        {"role": "assistant", "content": f"22 euros [{ID}:0]."},
+        {"role": "user", "content": "And in winter?"},
+    ]
+    reply = httpx2.post(f"{chat.url}/api/chat", json={"messages": said, **FREE}, timeout=60)
+    assert len(asked) == 2
+    found = [one["message"] for one in reply.json()["warnings"] if one["code"] == "search"]
+    assert len(found) == 2
+    assert any("no chunk index" in one for one in found)
+    assert any("no text" in one for one in found)
 
 
 @pytest.mark.statement("002-06", "002-08", "002-24")

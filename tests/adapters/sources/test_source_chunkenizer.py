@@ -212,9 +212,9 @@ def test_odd_results_are_left_out_and_named(kept: stores.Chunkenizer, url: str) 
         found = await source.search("q", Among(), 9)
         assert [one.chunk_index for one in found.chunks] == [4, 3]
         assert sorted(note.partition(": ")[2].partition(" in ")[0] for note in found.notes) == [
-            "1 left out: no chunk index",
-            "1 left out: no text",
-            "2 left out: no score",
+            "some chunks were left out: no chunk index",
+            "some chunks were left out: no score",
+            "some chunks were left out: no text",
         ]
         await source.close()
 

@@ -89,8 +89,8 @@ def test_a_chunk_that_makes_no_sense_is_left_out_and_named(
 ) -> None:
     found = reads(GOOD, GOOD | bad, GOOD | bad)
     assert len(found.chunks) == 1
-    assert found.notes == (found.notes[0],)
-    assert found.notes[0].startswith(f"the store: 2 left out: {said}")
+    reason = said.partition(" (for example")[0]
+    assert found.notes == (f"the store: some chunks were left out: {reason}",)
     with pytest.raises(InvalidInputError, match="no chunk of the store can be used") as refused:
         reads(GOOD | bad)
     assert said in str(refused.value)
@@ -195,13 +195,13 @@ def test_two_chunks_of_one_place_are_not_told_apart() -> None:
     found = reads(GOOD, other, other, GOOD | {"chunk_index": 3}, other | {"chunk_index": 3})
     assert [chunk.text for chunk in found.chunks] == ["text", "text"]
     same = "another chunk has the same document and chunk index"
-    assert found.notes == (f"the store: 3 left out: {same}",)
+    assert found.notes == (f"the store: some chunks were left out: {same}",)
 
 
 def test_values_that_are_wrong_in_one_way_make_one_note() -> None:
     found = reads(GOOD, *(GOOD | {"chunk_index": str(at)} for at in range(9)))
     assert found.notes == (
-        "the store: 9 left out: 'chunk_index' is not a valid chunk index (for example '0')",
+        "the store: some chunks were left out: 'chunk_index' is not a valid chunk index",
     )
 
 

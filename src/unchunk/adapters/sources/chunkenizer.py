@@ -108,7 +108,7 @@ class ChunkenizerSource:
         found = read(scored, _ANSWER, shown, self._where, can_map=False)
         notes = found.notes
         if len(scored) < len(records):
-            notes += (f"{self._where}: {len(records) - len(scored)} left out: no score",)
+            notes += (f"{self._where}: some chunks were left out: no score",)
         if notes:
             log("Invalid response from Chunkenizer: %s", "; ".join(notes), level=logging.ERROR)
         best = sorted(found.chunks, key=lambda chunk: -(chunk.score or 0.0))

@@ -83,16 +83,17 @@ def read(
                 continue
             seen.add(place)
         chunks.append(chunk)
-    told = left_out(unfit)
     if records and len(unfit) == len(records):
-        said = f"no chunk of {where} can be used: {'; '.join(told)}. They carry {carried(records)}"
+        why = "; ".join(left_out(unfit))
+        said = f"no chunk of {where} can be used: {why}. They carry {carried(records)}"
         if not can_map:
             raise ProviderRefusedError(said)
         raise InvalidInputError(
             f"{said}: map them with fields={{'text': 'body', ...}}"
             " (on the command line: --field text=body)"
         )
-    notes += [f"{where}: {one}" for one in told]
+    # Without numbers, several searches for one question give the same note once.
+    notes += [f"{where}: some chunks were left out: {one.reason}" for one in unfit]
     return ForeignChunks(tuple(chunks), tuple(dict.fromkeys(notes)))
 
 
