@@ -29,7 +29,7 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - not to lis
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """`owner` is whose documents it works on for whoever shows its `secret`.
+    """A server that has a library open; requests with its `secret` work on `owner`'s documents.
 
     `source` is the collection that it searches instead of the library, if any.
     """

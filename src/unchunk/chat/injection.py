@@ -11,7 +11,7 @@ from unchunk.chat.prompt import TEMPLATES, filled, instructions, last_question, 
 from unchunk.ports import Message
 from unchunk.retrieval.marking import citation, fence, rest_mark, tag_for
 from unchunk.telemetry import log
-from unchunk.text.cutting import beginning
+from unchunk.text.truncation import beginning
 
 _HEAD = "CONTEXT:"
 _BETWEEN = "\n\n"

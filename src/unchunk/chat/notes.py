@@ -26,8 +26,8 @@ from unchunk.retrieval.marking import (
     source_mark,
     tag_for,
 )
-from unchunk.text.cutting import beginning
 from unchunk.text.sentences import sentence_starts
+from unchunk.text.truncation import beginning
 
 # What a model is told to write on a part that says nothing on the question.
 NOTHING = "nothing"

@@ -12,7 +12,7 @@ from unchunk.retrieval.fitting import most
 from unchunk.retrieval.marking import tag_for
 from unchunk.retrieval.reconstruct import compose, merge
 from unchunk.retrieval.shelf import Piece, Sheet
-from unchunk.text.cutting import SHORTEST, begins, ends
+from unchunk.text.truncation import SHORTEST, cut_points, tail_start
 
 Measure = Callable[[str], float]
 
@@ -141,7 +141,9 @@ def _cut(
         chunk, text = sheet.pieces[index]
         start, end, room = 0, len(text), share * length
         if room < len(text):
-            start, end = (begins(text, room), end) if at_end else (0, next(ends(text, room)))
+            start, end = (
+                (tail_start(text, room), end) if at_end else (0, next(cut_points(text, room)))
+            )
         if end - start == len(text):
             pieces[index] = sheet.pieces[index]
         elif len(text[start:end].strip()) >= SHORTEST:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from unchunk.retrieval.evidence import Kind, ReconstructedDocument
 from unchunk.retrieval.reconstruct import compose, merge
 from unchunk.retrieval.shelf import Sheet
-from unchunk.text.cutting import SHORTEST, ends
+from unchunk.text.truncation import SHORTEST, cut_points
 
 
 def most(fits: Callable[[int], bool], limit: int, guess: int = 1) -> int:
@@ -51,5 +51,5 @@ def beginning(
         return compose(short, merge(short, [index]), scores, kind, tag, is_cut=True)
 
     length = most(lambda end: fits(cut(end)), len(text) - 1)
-    said = (end for end in ends(text, length) if len(text[:end].strip()) >= SHORTEST)
+    said = (end for end in cut_points(text, length) if len(text[:end].strip()) >= SHORTEST)
     return next((made for end in said if fits(made := cut(end))), None)

@@ -9,7 +9,7 @@ from unchunk.text.sentences import last_sentence, sentence_starts
 SHORTEST = 20
 
 
-def ends(text: str, length: int) -> Iterator[int]:
+def cut_points(text: str, length: int) -> Iterator[int]:
     """Yield where to cut a text that is longer than `length`, the best place first.
 
     After a sentence or a word if at least half of `length` stays, else after any character.
@@ -23,7 +23,7 @@ def ends(text: str, length: int) -> Iterator[int]:
     yield border_before(text, length)
 
 
-def begins(text: str, length: int) -> int:
+def tail_start(text: str, length: int) -> int:
     """Where the end of a text that is longer than `length` begins if it is cut in the same way."""
     first, last = len(text) - length, len(text) - length // 2 - 1
     starts = sentence_starts(text, max(first - 2, 0), last + 1)
@@ -34,5 +34,5 @@ def begins(text: str, length: int) -> int:
 
 def beginning(text: str, length: int) -> str:
     """At most `length` characters of a text that is longer; empty if they say nothing."""
-    kept = text[: next(ends(text, length))].rstrip()
+    kept = text[: next(cut_points(text, length))].rstrip()
     return kept if len(kept) >= SHORTEST else ""

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sheets import texts
-from unchunk.text.cutting import beginning, begins, ends
 from unchunk.text.graphemes import border_before
+from unchunk.text.truncation import beginning, cut_points, tail_start
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from unchunk.text.graphemes import border_before
     ],
 )
 def test_a_sentence_a_word_or_a_character_ends_it(text: str, length: int, kept: str) -> None:
-    assert text[: next(ends(text, length))] == kept
+    assert text[: next(cut_points(text, length))] == kept
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_sentence_a_word_or_a_character_ends_it(text: str, length: int, kept: 
     ],
 )
 def test_an_end_is_cut_off_in_the_same_places(text: str, length: int, kept: str) -> None:
-    assert text[begins(text, length) :] == kept
+    assert text[tail_start(text, length) :] == kept
 
 
 def test_a_beginning_that_says_nothing_is_none() -> None:
@@ -47,11 +47,11 @@ def test_a_beginning_that_says_nothing_is_none() -> None:
 @given(texts, st.integers(0, 60))
 def test_an_end_is_within_the_length_and_between_characters(text: str, length: int) -> None:
     if length < len(text):
-        places = [*ends(text, length)]
+        places = [*cut_points(text, length)]
         assert all(0 <= at <= length for at in places)
         assert places[-1] == border_before(text, length)
-        assert len(text) - begins(text, length) <= length
+        assert len(text) - tail_start(text, length) <= length
 
 
 def test_a_run_of_blanks_is_one_place_to_cut() -> None:
-    assert len([*ends("tide" + " " * 1000 + "tide", 900)]) == 1
+    assert len([*cut_points("tide" + " " * 1000 + "tide", 900)]) == 1
