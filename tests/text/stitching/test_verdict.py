@@ -351,6 +351,13 @@ def test_a_last_chunk_that_is_the_one_before_in_other_white_space_is_joined_to_i
         assert [(seam.overlap, seam.confidence) for seam in found.seams] == [(12, "normalized")]
 
 
+@pytest.mark.parametrize("text", ["Alpha beta  gamma A", "That  is what T", "Error  handler E"])
+def test_letters_shared_by_chance_do_not_double_a_chunk_in_other_white_space(text: str) -> None:
+    """Each text ends with the letter that it begins with, as if windows overlapped by one."""
+    found = stitch([text, " ".join(text.split())])
+    assert (found.text, found.confidence) == (text, "normalized")
+
+
 def test_without_overlap_equal_chunks_are_text_that_came_twice() -> None:
     none = ChunkingStrategy("chars", 100, 0)
     assert "Hello world" in stitch(["Hello world", "Hello  world"], none).text

@@ -142,9 +142,11 @@ def _answers(
     doubtful = [one for one, count in own.items() if count == 1 and not one.overlap and others]
     certain = [one for one, _ in own.most_common() if one not in doubtful]
     yield from _own(guess, certain, given, own, pool)
+    # A chunk that repeats the one before shares its first letters with it by chance, not by habit.
+    usual = () if guess.repeats_last else habits(chunks)
     fitting = [
         solution
-        for strategy in (others or habits(chunks))
+        for strategy in (others or usual)
         if may_be_under(chunks, strategy)
         and (solution := under(chunks, strategy)).check == "same"
         and (not solution.broken or not strategy.overlap)

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Literal
 
 from unchunk.domain import ChunkingStrategy
+from unchunk.text.stitching.borders import same_but_for_space
 from unchunk.text.stitching.clock import follow, recuts
 from unchunk.text.stitching.draft import Draft
 from unchunk.text.stitching.likeness import compare
@@ -38,6 +39,15 @@ class Solution:
     def broken(self) -> int:
         """How many joints are not where two chunks share their text."""
         return sum(seam.method in ("newline", "touch") for seam in self.draft.seams)
+
+    @property
+    def repeats_last(self) -> bool:
+        """Whether the last chunk was joined as the text of the one before in other white space."""
+        return (
+            len(self.chunks) > 1
+            and self.draft.seams[-1].confidence == "normalized"
+            and same_but_for_space(self.chunks[-2], self.chunks[-1])
+        )
 
     @property
     def holds(self) -> bool:

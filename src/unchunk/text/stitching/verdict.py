@@ -9,7 +9,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from unchunk.domain import Span
-from unchunk.text.stitching.borders import is_informative, same_but_for_space
+from unchunk.text.stitching.borders import is_informative
 from unchunk.text.stitching.likeness import joint
 from unchunk.text.stitching.rulers import ruler_for
 from unchunk.text.stitching.seams import Confidence, Seam, Stitched, worst
@@ -198,9 +198,8 @@ def _ends(solution: Solution, text: str, from_start: bool | None) -> Iterator[st
     if strategy is None:
         last, usual = solution.chunks[-1], median(map(len, solution.chunks))
         # A last chunk with nothing but the text of the one before shows that the text ends there.
-        is_same = len(solution.chunks) > 1 and same_but_for_space(solution.chunks[-2], last)
-        is_joined = is_same and solution.draft.seams[-1].confidence == "normalized"
-        if len(solution.chunks) > 1 and len(last) > _NEARLY * usual and not is_joined:
+        is_full = len(solution.chunks) > 1 and len(last) > _NEARLY * usual
+        if is_full and not solution.repeats_last:
             yield "the last chunk is as long as the others: more may have followed"
         return
     span = solution.draft.spans[-1]
