@@ -359,6 +359,14 @@ def test_matches_2_5_and_7_bring_their_neighbours_and_are_merged() -> None:
     assert len(found.full_content.split()) == 320 + 7 * 240
 
 
+@pytest.mark.statement("001-12")
+def test_a_match_that_is_weak_beside_the_best_one_brings_its_neighbours_too() -> None:
+    # The best match has the words of the question too, so the other one is worth little beside it.
+    best = Page("a", {0: 0.9}, text=f"{QUERY} {words(200, 1)}", chunks=1)
+    [_, weak] = searched(best, Page("b", {5: 0.7}), min_score=0.5)
+    assert weak.chunk_coverage == "chunks 4-6 of 10"
+
+
 @pytest.mark.statement("001-11", "001-14")
 def test_chunks_are_grouped_by_their_document_whose_scores_are_told() -> None:
     found = searched(Page("a", {2: 0.86, 3: 0.82, 4: 0.73}), Page("b", {0: 0.6}), min_score=0.5)

@@ -24,6 +24,7 @@ from chat.rooms import HARBOUR, LIGHTHOUSE, NIGHT
 from cli.terminals import Piped, environment, piped
 from corpus import ROOT
 from seed_documents import code_block, document, needs_documents
+from server.houses import add, house
 from server.scripted import eventually, parsed
 from servers import free_ports
 from unchunk.settings import load
@@ -410,6 +411,18 @@ def test_a_kind_of_wrong_result_is_said_once_however_many_there_are(chat: Servic
     error, _ = chat.lines(found["request_id"])
     assert " ERROR " in error
     assert len(error) < 500
+
+
+@pytest.mark.statement("002-29")
+def test_names_that_no_document_has_give_one_warning_together(tmp_path: Path) -> None:
+    with house(tmp_path, "local") as it:
+        add(it["local"], "bakers.txt", "The baker opens at six.")
+        question = "Compare the bakers source:quay.pdf source:baker.txt source:x1.md"
+        found = it["local"].post("/api/chat", json={"message": question}).json()
+    messages = [one["message"] for one in found["warnings"] if one["code"] == "search"]
+    unknown = "there are no documents 'quay.pdf', 'baker.txt' (did you mean bakers.txt?), 'x1.md'"
+    rest = "everything is searched, because no named document could be identified"
+    assert messages == [unknown, rest]
 
 
 @pytest.mark.statement("002-29")

@@ -419,6 +419,26 @@ def test_one_document_may_take_the_whole_budget_and_several_share_it_by_need(tal
     assert long > 9_000
 
 
+@pytest.mark.statement("003-28")
+def test_documents_that_fit_alone_but_not_together_have_their_headings_in_the_marks(
+    tmp_path: Path,
+) -> None:
+    names = {"north.md": 30, "south.md": 20}
+    with house(tmp_path, "local", settings={"chunk_size": 400}) as it:
+        for seed, (name, count) in enumerate(names.items()):
+            parts = (f"## Month {at}\n\n{filling(480, 100 * seed + at)}" for at in range(count))
+            text = "\n\n".join((f"# The {name}", *parts))
+            assert len(text) < 24_000
+            add(it["local"], name, text)
+        asked = {"message": "Summarise north.md and south.md"}
+        sources = it["local"].post("/api/retrieve", json=asked).json()["sources"]
+    assert [one["name"] for one in sources] == [*names]
+    assert "excerpt" in {one["kind"] for one in sources}
+    for one in sources:
+        for at in range(names[one["name"]]):
+            assert f"Month {at}" in one["full_content"]
+
+
 @pytest.mark.statement("003-27")
 def test_a_model_with_a_small_window_gets_less_and_both_ends_stay(home: Path) -> None:
     def length(window: int) -> int:

@@ -115,7 +115,7 @@ class Asking:
 
     async def _tagged(self, question: str, owner: OwnerId, where: Where, limit: int) -> Found:
         """Chunks of the tagged documents: what else is asked for, or else their beginnings."""
-        from unchunk.retrieval.sources import several  # noqa: PLC0415
+        from unchunk.retrieval.sources import unclear  # noqa: PLC0415
         from unchunk.retrieval.tags import take_tags  # noqa: PLC0415
 
         text, names = take_tags(question)
@@ -124,15 +124,17 @@ class Asking:
 
         async def once() -> Found:
             chosen: dict[DocumentId, Card] = {}
-            notes: list[str] = []
+            missing: dict[str, Sequence[str]] = {}
+            several: dict[str, Sequence[Card]] = {}
             for name in names:
                 match await self._retriever.find_file_by_name(name, owner=owner):
                     case [card]:
                         chosen[card.document] = card
                     case []:
-                        notes.append(f"there is no document {name!r}")
+                        missing[name] = ()
                     case cards:
-                        notes.append(several(name, cards))
+                        several[name] = cards
+            notes = unclear(missing, several)
             documents = tuple(it for it in chosen if it in (where.documents or chosen))
             if text and chosen:
                 found = await self._plain(text, owner, replace(where, documents=documents), limit)

@@ -40,7 +40,7 @@ from unchunk.retrieval.shelf import (
     doubts_told,
 )
 from unchunk.retrieval.snippets import settled
-from unchunk.retrieval.sources import by_names, mentioned, path_of, several, with_citations
+from unchunk.retrieval.sources import by_names, mentioned, path_of, unclear, with_citations
 from unchunk.retrieval.wholes import beside_hits, open_wholes, wanted_whole, wholes
 
 _RELATED = 3
@@ -345,8 +345,8 @@ class Retriever:
             # The name of a file is only a hint: the question can be searched for as it is.
             notes.append(f"no file name in the question was looked up: {error}")
             return {}
-        found, unclear = await asyncio.to_thread(mentioned, question, cards, where)
-        notes += unclear
+        found, told = await asyncio.to_thread(mentioned, question, cards, where)
+        notes += told
         return found
 
     async def _sources(self, plan: QueryPlan, listing: "_Listing", notes: list[str]) -> list[Card]:
@@ -355,15 +355,17 @@ class Retriever:
             return []
         cards = await listing.cards()
         chosen: dict[DocumentId, Card] = {}
+        missing: dict[str, Sequence[str]] = {}
+        several: dict[str, Sequence[Card]] = {}
         for name in plan.sources:
             match _named(name, cards):
                 case [card], _:
                     chosen[card.document] = card
-                case [], near:
-                    hint = f": did you mean {' or '.join(near)}?" if near else ""
-                    notes.append(f"there is no document {name!r}{hint}")
+                case [], similar:
+                    missing[name] = similar
                 case candidates, _:
-                    notes.append(several(name, candidates))
+                    several[name] = candidates
+        notes += unclear(missing, several)
         return list(chosen.values())
 
     async def _also_see(
@@ -508,6 +510,6 @@ def _outside(named: Sequence[Card], evidence: Evidence) -> Iterator[str]:
     """Named documents that contributed nothing, although there was room."""
     told = {one.document for one in evidence.documents}
     told |= {one.document for one in evidence.omitted}
-    for card in named:
-        if card.document not in told:
-            yield f"nothing in {path_of(card)} matches the filters"
+    silent = [path_of(card) for card in named if card.document not in told]
+    if silent:
+        yield f"nothing in {' or '.join(silent)} matches the filters"

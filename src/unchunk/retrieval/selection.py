@@ -12,7 +12,7 @@ from unchunk.retrieval.fitting import beginning, most
 from unchunk.retrieval.marking import tag_for
 from unchunk.retrieval.reconstruct import compose, merge, shows
 from unchunk.retrieval.shelf import Sheet
-from unchunk.retrieval.worth import PRICE, Item, items, runs_of
+from unchunk.retrieval.worth import Item, items, runs_of
 
 NO_ROOM = "no room in the budget"
 NO_ROOM_BESIDE = "no room in the budget for what stands beside the hits"
@@ -69,7 +69,6 @@ def select(
     reach: int = 1,
     budget: int | None = None,
     size: Size = length,
-    price: float = PRICE,
     needed: float = 0.0,
     tag: str | None = None,
 ) -> Selected:
@@ -85,9 +84,7 @@ def select(
     ordered = sorted(
         item
         for place, one in enumerate(drafts)
-        for item in items(
-            place, one.sheet, one.scores, one.values, reach=reach, price=price, needed=needed
-        )
+        for item in items(place, one.sheet, one.scores, one.values, reach=reach, needed=needed)
     )
     showing = _Showing(drafts, ordered, size, tag)
     taken = len(ordered)

@@ -14,20 +14,20 @@ _LISTED = 5
 def mentioned(
     question: str, cards: Iterable[Card], where: Where
 ) -> tuple[dict[str, Card], list[str]]:
-    """The documents whose file names stand in the question, and notes on names that several have."""
+    """The documents whose file names stand in the question, and a note on names that several have."""
     by_path: dict[str, list[Card]] = {}
     for card in cards:
         if _is_within(card, where):
             by_path.setdefault(path_of(card), []).append(card)
     found: dict[str, Card] = {}
-    notes: list[str] = []
+    several: dict[str, Sequence[Card]] = {}
     for mention in mentions(question, [*by_path]):
         meant = [card for path in mention.paths for card in by_path[path]]
         if len(meant) == 1:
             found[mention.text] = meant[0]
         else:
-            notes.append(several(mention.text, meant))
-    return found, notes
+            several[mention.text] = meant
+    return found, unclear({}, several)
 
 
 def by_names(cards: Iterable[Card]) -> dict[str, list[Card]]:
@@ -47,11 +47,33 @@ def with_citations(turn: Turn, cited: Citations, by_name: Mapping[str, Sequence[
     return replace(turn, cited=(*turn.cited, *cited.chunks, *documents))
 
 
-def several(name: str, cards: Sequence[Card]) -> str:
-    """The note on a name that several documents have."""
+def unclear(
+    missing: Mapping[str, Sequence[str]], several: Mapping[str, Sequence[Card]]
+) -> list[str]:
+    """A note on the names that no document has, each with similar ones; and on those of several."""
+    notes = []
+    if len(missing) == 1:
+        [(name, similar)] = missing.items()
+        note = f"there is no document {name!r}"
+        notes.append(f"{note}: {_hint(similar)}" if similar else note)
+    elif missing:
+        told = (f"{it!r} ({_hint(like)})" if like else repr(it) for it, like in missing.items())
+        notes.append(f"there are no documents {', '.join(told)}")
+    if several:
+        told = (
+            f"{name!r} matches several documents ({_listed(it)})" for name, it in several.items()
+        )
+        notes.append(f"{'; '.join(told)}: give the full path of one")
+    return notes
+
+
+def _hint(similar: Sequence[str]) -> str:
+    return f"did you mean {' or '.join(similar)}?"
+
+
+def _listed(cards: Sequence[Card]) -> str:
     paths = ", ".join(map(path_of, cards[:_LISTED]))
-    more = f" and {len(cards) - _LISTED} more" if len(cards) > _LISTED else ""
-    return f"{name!r} matches several documents ({paths}{more}): give the full path of one"
+    return f"{paths} and {len(cards) - _LISTED} more" if len(cards) > _LISTED else paths
 
 
 def path_of(card: Card) -> str:

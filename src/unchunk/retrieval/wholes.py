@@ -55,13 +55,15 @@ async def open_wholes(
     """The documents that are there, in their order, with the chunks that there may be room for.
 
     Of a long one, its layout is read and then only those chunks: a text of many megabytes costs
-    little more than what is shown of it.
+    little more than what is shown of it. Of those that may not fit together, the layouts are read
+    for the headings of what will be left out.
     """
     if not wanted:
         return []
     most = _most_characters(amount)
     long = [one for one in wanted if _size(one) > most]
-    layouts = await shelf.layouts(owner, [(one.document, one.generation) for one in long])
+    laid_out = wanted if _SPARE * sum(map(_size, wanted)) > most else long
+    layouts = await shelf.layouts(owner, [(one.document, one.generation) for one in laid_out])
     lengths = {one.document: _lengths(one, layouts.get(one.document)) for one in long}
     chosen = {
         (one.document, one.generation): (

@@ -1,8 +1,7 @@
 """What each chunk is worth: hits by their relevance, all others by what they are context to.
 
-Text that nobody found has a price by its length. It comes along where the hit beside it, or
-what it joins, is worth that, so that near hits come back as one passage and a stray neighbour
-does not come. Knows nothing of budgets.
+Each hit comes with its neighbours. A hole between two passages is filled if the passages are worth
+its length, so that hits near each other come back as one passage. Knows nothing of budgets.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,10 +10,8 @@ from typing import NamedTuple
 
 from unchunk.retrieval.shelf import Sheet
 
-# What a chunk's length of text that nobody found costs, where the best hit is worth 1; so it is
-# also the relevance below which a hit brings no neighbours. Three weak hits answer less than a
-# good one, and with all their neighbours they would take three times as much room.
-PRICE = 0.3
+# What a chunk's length of text costs in a hole between passages, where the best hit is worth 1.
+_PRICE = 0.3
 
 
 class Item(NamedTuple):
@@ -37,10 +34,9 @@ def items(
     values: Mapping[int, float],
     *,
     reach: int = 1,
-    price: float = PRICE,
     needed: float = 0.0,
 ) -> Iterator[Item]:
-    """A document's hits, and what is worth to come along with them.
+    """A document's hits, and what comes along with them.
 
     `values` are relevances in 0..1; a hit without one is as good as the best. What is less
     relevant by itself than `needed` does not come along.
@@ -54,12 +50,12 @@ def items(
         return
     rates = {
         near: rate
-        for near, rate in _neighbours(sheet, worth, values, reach, price).items()
+        for near, rate in _neighbours(sheet, worth, values, reach).items()
         if values.get(near, 0.0) >= needed
     }
     for near, rate in rates.items():
         yield Item((1.0, -rate, 0.0, place, near), place, (near,), len(pieces[near].text))
-    for hole, rate in _bridges(sheet, worth, rates, price):
+    for hole, rate in _bridges(sheet, worth, rates):
         length = sum(len(pieces[index].text) for index in hole)
         yield Item((1.0, -rate, 1.0, place, hole[0]), place, hole, length)
 
@@ -69,9 +65,8 @@ def _neighbours(
     worth: Mapping[int, float],
     values: Mapping[int, float],
     reach: int,
-    price: float,
 ) -> dict[int, float]:
-    """What is worth to stand beside a hit, and how much per character."""
+    """What stands beside the hits, and how much each chunk of it is worth per character."""
     rates: dict[int, float] = {}
     for hit, value in worth.items():
         for step in (-1, 1):
@@ -83,8 +78,6 @@ def _neighbours(
                 if index in worth:
                     continue
                 best = max(value, values.get(index, 0.0))
-                if best < price:
-                    break
                 # What is further off never comes before what is nearer.
                 rate = min(rate, best / (far + 1) / _added(sheet, index, index - step))
                 rates[index] = max(rates.get(index, 0.0), rate)
@@ -92,7 +85,7 @@ def _neighbours(
 
 
 def _bridges(
-    sheet: Sheet, worth: Mapping[int, float], rates: Mapping[int, float], price: float
+    sheet: Sheet, worth: Mapping[int, float], rates: Mapping[int, float]
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     """Holes of at most a chunk's length that cost no more than either side of them is worth."""
     pieces = sheet.pieces
@@ -107,7 +100,7 @@ def _bridges(
         if not 0 < hidden <= longest or not all(index in pieces for index in hole):
             continue
         joined = min(sums[at], sums[at + 1])
-        if joined >= price * hidden / longest:
+        if joined >= _PRICE * hidden / longest:
             sums[at + 1] += sums[at]
             # A bridge never comes before what it stands on.
             beside = [rates[index] for index in (left[1], right[0]) if index in rates]
