@@ -20,6 +20,8 @@ from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
+import openai
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, assume, given, settings
@@ -609,8 +611,9 @@ def test_a_client_is_used_as_it_was_set_up(
 
 @pytest.mark.statement("000-35")
 @CLIENTS
+@pytest.mark.parametrize("timeout", [0.3, httpx.Timeout(0.3), openai.Timeout(0.3)])
 def test_the_timeout_of_a_client_holds(
-    server: VectorStores, tmp_path: Path, kind: type[Any]
+    server: VectorStores, tmp_path: Path, kind: type[Any], timeout: object
 ) -> None:
     asked, given_up = Event(), Event()
 
@@ -626,7 +629,7 @@ def test_the_timeout_of_a_client_holds(
         where = {"azure_endpoint": server.root, "api_version": VERSION}
     try:
         with pytest.raises(ProviderUnavailableError, match="tried once"):
-            retrieved(kind(api_key="k", max_retries=0, timeout=0.3, **where), tmp_path)
+            retrieved(kind(api_key="k", max_retries=0, timeout=timeout, **where), tmp_path)
     finally:
         given_up.set()
     assert asked.is_set()

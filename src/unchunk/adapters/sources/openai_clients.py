@@ -72,9 +72,11 @@ def _connections(url: str | None) -> httpx2.AsyncClient:
 def bounds_of(client: Client) -> Bounds:
     """Bounds under which calls are tried again, and waited for, as `client` itself does it."""
     check_client(client)
-    timeout = httpx2.Timeout(client.timeout)
+    # Seconds, None, or a Timeout of either HTTP library.
+    timeout: Any = client.timeout
+    waits: list[float | None] = [getattr(timeout, kind, timeout) for kind in ("connect", "read")]
     attempts = client.max_retries + 1
-    seconds = max(_ATTEMPT, timeout.connect or 0, timeout.read or 0)
+    seconds = max(_ATTEMPT, *(wait or 0 for wait in waits))
     return Bounds(
         patience=seconds, idle=None, attempts=attempts, whole=max(_WHOLE, attempts * seconds)
     )
