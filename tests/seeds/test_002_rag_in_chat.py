@@ -27,6 +27,7 @@ from seed_documents import code_block, document, needs_documents
 from server.houses import add, house
 from server.scripted import eventually, parsed
 from servers import free_ports
+from sheets import prose
 from unchunk.settings import load
 
 ID = "550e8400-e29b-41d4-a716-446655440000"
@@ -411,6 +412,23 @@ def test_a_kind_of_wrong_result_is_said_once_however_many_there_are(chat: Servic
     error, _ = chat.lines(found["request_id"])
     assert " ERROR " in error
     assert len(error) < 500
+
+
+REPETITIVE = "".join(f"{'The harbour night costs money. ' * 9}Pier {at}. " for at in range(9))
+
+
+@pytest.mark.statement("002-29")
+@pytest.mark.parametrize("text", [REPETITIVE, prose(3_000)])
+def test_chunks_with_places_are_joined_by_them_without_a_warning(tmp_path: Path, text: str) -> None:
+    """The server is one of ours, which tells where each chunk stands in its text."""
+    with house(tmp_path, settings={"chunk_size": 400, "chunk_overlap": 100}) as it:
+        add(it["local"], "notes.txt", text)
+        address = str(it["local"].base_url)
+        with service(tmp_path / "chat", CHUNKENIZER_API_URL=address, RAG_TOP_K="30") as chat:
+            found = chat.ask("What of wind and rope does the harbour night cost?")
+    [source] = found["sources"]
+    assert "".join(one["text"] for one in source["passages"]) == text
+    assert [one["message"] for one in found["warnings"] if one["code"] == "search"] == []
 
 
 @pytest.mark.statement("002-29")

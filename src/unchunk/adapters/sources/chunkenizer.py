@@ -23,15 +23,14 @@ from unchunk.errors import (
 from unchunk.ports import Among, ForeignChunks, ForeignDocument, SourceNature
 from unchunk.telemetry import log, trace_headers
 
-# What a person gave with the document says nothing of a single chunk.
+# What a person gave with the document says nothing of a single chunk. Only some servers, such as
+# ours, tell where a chunk stands in its text.
 _ANSWER = Fields(
     document=("document_id",),
     chunk_count=(),
     text=("chunk_text",),
     title=("document_name",),
     content_type=(),
-    start=(),
-    end=(),
     page=(),
 )
 _LISTED = Fields(
