@@ -577,6 +577,17 @@ def test_the_text_for_a_model_is_laid_out_as_the_document_shows() -> None:
     assert "    Coverage: chunks 0 of 1" in lines
 
 
+@pytest.mark.statement("001-30")
+def test_what_is_noted_on_a_search_stands_once_above_its_documents() -> None:
+    rules = (f"{words(200, 1)} The office opens at {hour}." for hour in ("six", "seven"))
+    pages = (Page(str(at), {0: 0.9 - at / 100}, text=it, chunks=1) for at, it in enumerate(rules))
+    retriever = ChunkAwareRetriever(*filled(*pages))
+    [note] = search(retriever)[0].notes
+    text = asyncio.run(retriever.rag_search(QUERY))
+    assert text.startswith(f"({note})\n🔍 CHUNK-AWARE RETRIEVAL: 2 document(s)")
+    assert text.count(note) == 1
+
+
 # rag_search over a library
 
 

@@ -258,18 +258,23 @@ class Asking:
     ) -> str:
         from unchunk.retrieval.display import harmless, show, show_hits  # noqa: PLC0415
 
-        if chunk_aware and _has_tags(query):
-            amount = Amount(limit, full_length=_LONGEST, also_see=False)
-            evidence = await self.retrieve(query, owner, (), EVERYWHERE, amount, mode="passages")
-            notes = evidence.notes
-            text = show(evidence.documents, show_content=show_content)
-        elif chunk_aware:
-            documents, notes = await self._passages(query, owner, EVERYWHERE, Amount(limit))
-            notes = (*notes, *self._remarks())
-            text = show(documents, show_content=show_content)
-        else:
+        if not chunk_aware:
             found = await self.snippets(query, owner, EVERYWHERE, limit)
             text, notes = show_hits(found.hits, show_content=show_content), found.notes
+        else:
+            documents: Sequence[ReconstructedDocument]
+            if _has_tags(query):
+                amount = Amount(limit, full_length=_LONGEST, also_see=False)
+                evidence = await self.retrieve(
+                    query, owner, (), EVERYWHERE, amount, mode="passages"
+                )
+                documents, notes = evidence.documents, evidence.notes
+            else:
+                documents, notes = await self._passages(query, owner, EVERYWHERE, Amount(limit))
+                notes = (*notes, *self._remarks())
+            # What is noted stands above all of them, once.
+            bare = [replace(one, notes=()) for one in documents]
+            text = show(bare, show_content=show_content)
         return "".join([*(f"({harmless(note)})\n" for note in notes), text])
 
     async def find_file_by_name(self, file_name: str, owner: OwnerId) -> list[Card]:

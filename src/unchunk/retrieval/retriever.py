@@ -137,9 +137,8 @@ class Retriever:
             found = select(look.drafts, reach=request.reach).documents
             differ = disagreements_told(look.disagreements, [one.document for one in found])
             notes = (*look.notes, *self._lacking(look, amount), *doubts_told(look.doubts))
-            if notes or differ:
-                told = (*notes, *filter(None, [differ]))
-                found = tuple(replace(one, notes=told) for one in found)
+            notes = (*notes, *filter(None, [differ]))
+            found = tuple(replace(one, notes=notes) for one in found)
             return _with_ways(found, look.found), notes
 
         return await settled(once)
