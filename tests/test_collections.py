@@ -117,7 +117,7 @@ def test_a_folder_of_qdrants_own_client_is_a_place(tmp_path: Path) -> None:
         assert pages.find_file_by_name("Moby")[0].document == "m1"
     assert document.mongo_id == "m1"
     with (
-        pytest.raises(NotFoundError, match="a server is named by its URL"),
+        pytest.raises(NotFoundError, match="is not a Qdrant folder"),
         unchunk.open_collection(f"qdrant:{tmp_path}#pages", tmp_path, embedder=hashing),
     ):
         pass

@@ -74,11 +74,11 @@ class ChunkAwareRetriever:
     ) -> "list[ReconstructedDocument]":
         """The documents that answer best, each with its best chunks and what stands around them.
 
-        `limit` counts documents, of which each is found by its `chunks_per_doc` best chunks. With
-        `include_adjacent`, the chunk before and the chunk behind each of these comes with it: for
+        Return at most `limit` documents, each found by at most its `chunks_per_doc` best chunks. With
+        `include_adjacent`, the chunk before and the chunk after each of these comes with it: for
         all documents, or for the first `adjacent_documents`. Chunks whose cosine is below
-        `min_score` are left out. None stands for the model's own threshold, 0.5 where it has none,
-        and lets chunks in that have the question's words.
+        `min_score` are left out. With None, the threshold is the model's own (0.5 if it has none), and
+        chunks with at least half of the question's words count regardless of it.
         """
         collection = await self.collection(collection_name, vector_name, sparse_vector_name)
         return await collection.search_with_context(

@@ -65,7 +65,9 @@ def test_where_a_wider_search_is_refused_what_was_found_first_is_shown() -> None
     shelf = RefusingShelf([book("a.txt", 40)], [("a.txt", at, 0.9) for at in range(40)])
     [document], notes = asyncio.run(Retriever(shelf).passages(QUESTION, amount=Amount(10)))
     assert [one.chunk_index for one in document.chunks][:3] == [0, 1, 2]
-    assert notes == ("not searched wider: at most 30 at once",)
+    assert notes == (
+        "the search could not be extended, so documents may be missing: at most 30 at once",
+    )
 
 
 # Copies.

@@ -217,7 +217,7 @@ def test_what_is_no_client_and_no_model_is_refused_with_what_would_be() -> None:
     for one, other, says in wrong:
         with pytest.raises(unchunk.UnchunkError, match=says):
             search(ChunkAwareRetriever(one, other), collection_name=NAME)
-    with pytest.raises(unchunk.UnchunkError, match="'absent' is not there"):
+    with pytest.raises(unchunk.UnchunkError, match="'absent' does not exist"):
         search(ChunkAwareRetriever(client, model), collection_name="absent")
     with pytest.raises(unchunk.UnchunkError, match="it has one unnamed vector"):
         search(ChunkAwareRetriever(client, model), collection_name=NAME, vector_name="text")
@@ -873,7 +873,7 @@ def test_rag_search_finds_in_a_collection_what_it_finds_in_a_library(
         for chunk_aware in (True, False):
             asked = (SAML, chunk_aware, limit)
             wanted, text = library.rag_search(*asked), collection.rag_search(*asked)
-            assert "not searched wider" not in text
+            assert "could not be extended" not in text
             if not foreign.startswith("chunkenizer"):
                 # What follows has nothing of the question, and is as good as its neighbours.
                 assert chunks_in(text)[:10] == chunks_in(wanted)[:10]

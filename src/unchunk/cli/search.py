@@ -113,7 +113,9 @@ def _cut(
 )
 @click.option("--no-adjacent", is_flag=True, help="Leave out the chunks beside the matches.")
 @click.option(
-    "--min-score", type=float, help="Leave out chunks that are less similar in meaning (-1 to 1)."
+    "--min-score",
+    type=float,
+    help="Leave out chunks whose similarity to the question is below this (-1 to 1).",
 )
 @click.option(
     "--budget", type=click.IntRange(1), help="Return at most this many characters in total."
@@ -154,9 +156,11 @@ def _cut(
 )
 @click.option("--owner-field", default="", help="Which field tells whose a chunk is.")
 @click.option("--cut", callback=_cut, help="How they were cut, if known: '320/80 words'.")
-@click.option("--vector", default="", help="Which of a Qdrant collection's vectors, if several.")
 @click.option(
-    "--sparse-vector", default="", help="Which sparse vector to search, if several are BM25."
+    "--vector", default="", help="Name of the Qdrant vector to search, if there are several."
+)
+@click.option(
+    "--sparse-vector", default="", help="Name of the sparse vector to search, if several hold BM25."
 )
 @click.option("--snippets", is_flag=True, help="Show plain chunks, each by itself.")
 @click.option("--no-content", is_flag=True, help="List the documents without their text.")

@@ -33,7 +33,7 @@ EVERYTHING = "everything is searched, because no named document could be identif
 _PASSING = (
     "searched by words only",
     "searched by meaning only",
-    "not searched wider",
+    "the search could not be extended",
     "not reranked",
 )
 

@@ -168,8 +168,9 @@ class Looker:
             try:
                 return await self._find_at(depth * _WIDER, request)
             except (ProviderUnavailableError, ProviderRefusedError) as error:
-                log("not searched wider: %s", error)
-                return replace(found, notes=(*found.notes, f"not searched wider: {error}"))
+                log("the search could not be extended: %s", error)
+                told = f"the search could not be extended, so documents may be missing: {error}"
+                return replace(found, notes=(*found.notes, told))
         return found
 
     async def _find_at(self, depth: int, request: Request) -> Ranked:

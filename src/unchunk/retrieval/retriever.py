@@ -342,7 +342,7 @@ class Retriever:
             cards = await listing.cards()
         except (ProviderRefusedError, ProviderUnavailableError) as error:
             # The name of a file is only a hint: the question can be searched for as it is.
-            notes.append(f"no file name in the question was looked up: {error}")
+            notes.append(f"file names in the question could not be looked up: {error}")
             return {}
         found, told = await asyncio.to_thread(mentioned, question, cards, where)
         notes += told

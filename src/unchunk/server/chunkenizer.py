@@ -93,7 +93,7 @@ class Found(BaseModel):
     """Chunkenizer's fields, and ours.
 
     `score` never rises from one result to the next. `similarity` is the cosine with the question,
-    null where the chunk was found by its words alone. A collection of somebody else's has neither
+    null where the chunk was found by its words alone. Results from an external collection have neither
     `checksum` nor `created_at`.
     """
 

@@ -81,7 +81,7 @@ class SourceReply(BaseModel):
 
 
 class GapReply(BaseModel):
-    """Chunks that were left out; the mark of it is `full_content[at:end]`.
+    """A run of chunks that were left out; its mark is `full_content[at:end]`.
 
     In an excerpt it names `headings` that stand there, and counts the others.
     """

@@ -124,7 +124,7 @@ def test_a_collection_that_is_not_there_is_named(
             open_qdrant(server.url, "absent", theirs, grpc_port=server.grpc_port),
             open_chroma(tmp_path, "absent", theirs),
         ):
-            with pytest.raises(NotFoundError, match="collection 'absent' is not there"):
+            with pytest.raises(NotFoundError, match="collection 'absent' does not exist"):
                 await call
         with pytest.raises(NotFoundError, match=r"it has no chroma\.sqlite3"):
             await open_chroma(tmp_path / "nowhere", "absent", theirs)

@@ -282,7 +282,7 @@ def connected_there(where: str | Path, api_key: str | None, seconds: float) -> A
     """A client; a folder that is not there is not made."""
     folder = folder_of(where)
     if folder is not None and not (folder / _FILE).is_file():
-        raise NotFoundError(f"there is no Chroma in the folder {where}: it has no {_FILE}")
+        raise NotFoundError(f"{where} is not a Chroma folder: it has no {_FILE}")
     return connected(where, api_key, seconds)
 
 
@@ -296,7 +296,7 @@ async def in_thread(
     try:
         return await asyncio.to_thread(call, *arguments, **named)
     except errors.NotFoundError as error:
-        raise NotFoundError(f"{source} is not there: {error}") from error
+        raise NotFoundError(f"{source} does not exist: {error}") from error
     except (errors.InvalidArgumentError, errors.InvalidDimensionException, ValueError) as error:
         raise InvalidInputError(f"{source} cannot be asked this: {error}") from error
     except (errors.ChromaAuthError, errors.AuthorizationError) as error:

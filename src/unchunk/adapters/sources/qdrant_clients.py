@@ -149,8 +149,8 @@ def _opened(folder: Path) -> QdrantClient:
     # The client would make a missing one.
     if not (folder / "meta.json").is_file():
         raise NotFoundError(
-            f"there is no Qdrant in the folder {folder}: it has no meta.json; a server is named by"
-            " its URL, as in http://HOST:PORT"
+            f"{folder} is not a Qdrant folder: it has no meta.json. For a server, give its URL, such"
+            " as http://HOST:PORT"
         )
     open_elsewhere = IndexUnavailableError(
         f"the Qdrant folder {folder} is open elsewhere: close it there, or use a Qdrant server"
@@ -197,7 +197,7 @@ def _error(code: object, detail: str, where: str) -> UnchunkError:
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, 401, 403):
         return ProviderRefusedError(f"{where}: the server refuses: {detail}. Check its API key")
     if code in (grpc.StatusCode.NOT_FOUND, 404):
-        return NotFoundError(f"{where} is not there: {detail}")
+        return NotFoundError(f"{where} does not exist: {detail}")
     if code in (grpc.StatusCode.INVALID_ARGUMENT, 400, 422):
         return InvalidInputError(f"{where} rejects the request: {detail}")
     return IndexUnavailableError(f"{where} cannot be reached: {detail}")
@@ -206,7 +206,7 @@ def _error(code: object, detail: str, where: str) -> UnchunkError:
 def _local_error(message: str, where: str) -> UnchunkError | None:
     """What a client without a server says, which has no codes."""
     if message.startswith("Collection ") and message.endswith(" not found"):
-        return NotFoundError(f"{where} is not there")
+        return NotFoundError(f"{where} does not exist")
     if "closed" in message or "after shutdown" in message:
         return IndexUnavailableError(f"{where} cannot be reached: its client is closed")
     return None
