@@ -390,11 +390,11 @@ def test_a_server_that_is_ended_amid_its_jobs_loses_nothing(
     tmp_path: Path, embedder: Provider, how: signal.Signals
 ) -> None:
     home = tmp_path / "home"
-    embedder.plan.extend([right, *[held(embedder)] * 20])
     with process(home, embedder) as (running, url):
         with httpx2.Client(base_url=url, timeout=PATIENCE) as client:
             first = later(client, "0.txt", f"0 {TIDES}")
             assert ended(client, first["id"])["result"] == "added"
+            embedder.plan.extend([held(embedder)] * 20)
             for at in range(1, 12):
                 later(client, f"{at}.txt", f"{at} {TIDES}")
             # A new version of what is live is on its way, too.

@@ -106,18 +106,21 @@ def test_a_killed_node_costs_nothing_that_was_acknowledged(cluster: clusters.Clu
         unsafe = await at(cluster, single, Making(shards=3, replicas=1)).open(SPACE)
         await unsafe.upsert([point("d", n) for n in range(30)])
         writing = asyncio.create_task(_write(index, wanted, range(60)))
-        await asyncio.sleep(0.2)
+        while len(wanted) < 10:  # noqa: ASYNC110 - until a few are in, and most are still to come
+            await asyncio.sleep(0.01)
         lost.kill()
-        await writing
-        assert await index.census() == wanted
-        assert len(await index.search(SEVEN, ME, 999)) == 3 * len(wanted)
-        # A third of these is gone: an error, and not two thirds of an answer.
-        for call in (unsafe.search(SEVEN, ME, 99), unsafe.census()):
-            with pytest.raises(IndexUnavailableError):
-                await call
-        await unsafe.close()
-        assert "replicas are not up to date" in await index.degraded()
-        lost.start()
+        try:
+            await writing
+            assert await index.census() == wanted
+            assert len(await index.search(SEVEN, ME, 999)) == 3 * len(wanted)
+            # A third of these is gone: an error, and not two thirds of an answer.
+            for call in (unsafe.search(SEVEN, ME, 99), unsafe.census()):
+                with pytest.raises(IndexUnavailableError):
+                    await call
+            await unsafe.close()
+            assert "replicas are not up to date" in await index.degraded()
+        finally:
+            lost.start()
         await _write(index, wanted, range(60, 70))
         cluster.wait()
         assert not await index.degraded()
