@@ -5,9 +5,12 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from qdrant_client import models
+from httpx import Headers
+from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.http.exceptions import UnexpectedResponse
 
 import servers
 from unchunk.adapters.index.qdrant import QdrantIndex, QdrantIndexes
@@ -91,6 +94,29 @@ def test_several_processes_may_make_the_same_space_at_once(server: servers.Qdran
             await index.close()
 
     asyncio.run(scene())
+
+
+def test_a_collection_that_another_process_is_making_is_waited_for(
+    server: servers.QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = [b'{"status":{"error":"Service internal error: 0 of 0 read operations failed"}}'] * 2
+    real = AsyncQdrantClient.get_collection
+
+    async def early(*given: Any, **options: Any) -> object:  # noqa: ANN401 - their own
+        if told:
+            raise UnexpectedResponse(500, "Internal Server Error", told.pop(), Headers())
+        return await real(*given, **options)
+
+    monkeypatch.setattr(AsyncQdrantClient, "get_collection", early)
+
+    async def scene() -> None:
+        index = await at(server).open(SPACE)
+        await index.upsert([point("d")])
+        assert await index.census() == {("d", 1): 1}
+        await index.close()
+
+    asyncio.run(scene())
+    assert not told
 
 
 def test_a_space_without_vectors_holds_terms(server: servers.QdrantServer) -> None:

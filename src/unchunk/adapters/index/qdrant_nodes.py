@@ -50,6 +50,9 @@ _ELSEWHERE = (
 )
 # And one that does not know a shard yet, which the others made.
 _BEHIND = re.compile("Shard key .* not found")
+# A collection that another process is making has no shards yet. It has them in a moment.
+_BEING_MADE = "0 of 0 read operations failed"
+_MOMENT = 0.05
 _FAILURES = (grpc.aio.AioRpcError, UnexpectedResponse, ResponseHandlingException)
 
 
@@ -180,6 +183,9 @@ class Nodes:
                         except _SilentError as error:
                             failed = error
                             self._avoid(node, error)
+                    if _BEING_MADE in str(failed):
+                        await asyncio.sleep(_MOMENT)
+                        continue
                     if not writes or len(self._nodes) == 1:
                         raise failed or IndexUnavailableError("there is no Qdrant server to ask")
                     await asyncio.sleep(_PAUSE)
