@@ -352,7 +352,7 @@ def _given_up(parts: Sequence[Part]) -> Iterator[str]:
     if parts:
         first, last = parts[0], parts[-1]
         some = f"part {first.number}" if first is last else f"parts {first.number} to {last.number}"
-        yield (f"{some} of {last.count} skipped, because none of the earlier parts could be read")
+        yield f"{some} of {last.count} skipped, because none of the earlier parts could be read"
 
 
 def unread(plan: PartPlan) -> Iterator[Warned]:
